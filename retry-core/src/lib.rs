@@ -1,0 +1,13 @@
+//! Budgeted, explainable retries for async functions.
+
+mod nanos;
+
+pub mod classify;
+mod hint;
+pub mod key;
+mod stop;
+
+pub use classify::{Class, Classify, Effect, Failure, Kind};
+pub use hint::Hint;
+pub use key::IdempotencyKey;
+pub use stop::{StopReason, UnknownStopReason};

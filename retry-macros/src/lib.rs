@@ -1,0 +1,1 @@
+//! The macros of `retry-core`. Nobody depends on this crate directly.
