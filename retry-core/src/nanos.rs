@@ -57,6 +57,9 @@ impl Nanos {
 
 impl std::fmt::Debug for Nanos {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Debug::fmt(&self.duration(), f)
+        if self.is_zero() {
+            return f.pad("0s");
+        }
+        f.pad(&format!("{:?}", self.duration()))
     }
 }

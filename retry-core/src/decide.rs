@@ -1,0 +1,381 @@
+//! The decision: a pure function of policy, ledger, situation and failure.
+
+mod stop;
+
+use std::time::Duration;
+
+use crate::backoff::Draw;
+use crate::classify::{Class, Effect, Failure};
+use crate::hint::Hint;
+use crate::ledger::Ledger;
+use crate::nanos::Nanos;
+use crate::operation_id::OperationId;
+use crate::policy::Policy;
+use crate::stop::StopReason;
+
+pub(crate) use stop::Detail;
+pub use stop::Stop;
+
+/// Decides what follows: after a failure, or (`None`) when an attempt is about
+/// to start.
+///
+/// No clock, no I/O, no randomness: the same arguments give the same decision,
+/// for the loop, for a replay, for an explanation.
+///
+/// After a failure, the first of these that holds decides:
+///
+/// 1. the error is the stop of a nested operation → its reason;
+/// 2. permanent → `fail_permanent`;
+/// 3. unknown, or in an `at_most_once` operation transient with an effect that
+///    is possible → `manual_review`;
+/// 4. the other side said not to retry → `do_not_retry`;
+/// 5. the attempt made a call that must not run twice → `not_idempotent`;
+/// 6. the deadline has passed → `deadline_exceeded`;
+/// 7. all attempts are used → `attempts_exhausted`;
+/// 8. the hint is over its limit → `hint_too_long`;
+/// 9. the next attempt would start at or after the deadline →
+///    `deadline_exceeded`, at once;
+/// 10. retries are switched off → `disabled`;
+/// 11. nested attempts would multiply beyond the limit → `nesting_limit`;
+/// 12. otherwise the retry is scheduled.
+///
+/// Before an attempt: nothing left of the deadline → `deadline_exceeded`; all
+/// attempts used → `attempts_exhausted`; otherwise it starts.
+///
+/// ```
+/// use std::time::Duration;
+/// use retry_core::{Decision, Failure, Ledger, OperationId, Policy, Situation, StopReason, decide};
+///
+/// let policy = Policy::new(3, Duration::from_secs(5));
+/// let id = OperationId::from("order-1");
+/// let mut ledger = Ledger::new();
+/// ledger.attempt_started();
+///
+/// let failure = Failure::transient();
+/// let Decision::ScheduleRetry(wait) = decide(&policy, &ledger, &Situation::new(), &id, Some(&failure)) else {
+///     panic!("two attempts are left");
+/// };
+/// assert_eq!(wait.delay(), policy.get_backoff().delay("order-1", 1));
+///
+/// let declined = Failure::permanent();
+/// let decision = decide(&policy, &ledger, &Situation::new(), &id, Some(&declined));
+/// assert_eq!(decision.stop_reason(), Some(StopReason::FailPermanent));
+/// ```
+pub fn decide(
+    policy: &Policy,
+    ledger: &Ledger,
+    situation: &Situation,
+    id: &OperationId,
+    failure: Option<&Failure>,
+) -> Decision {
+    match failure {
+        Some(failure) => after_failure(policy, ledger, situation, id, failure)
+            .map_or_else(Decision::Stop, Decision::ScheduleRetry),
+        None => decide_start(policy, ledger, situation),
+    }
+}
+
+/// The part of [`decide`] that is asked before every attempt. It needs no id,
+/// which an operation without a key does not have yet.
+#[inline]
+pub(crate) fn decide_start(policy: &Policy, ledger: &Ledger, situation: &Situation) -> Decision {
+    in_time(policy, ledger, situation)
+        .and_then(|()| attempts_left(policy, ledger))
+        .map_or_else(Decision::Stop, |()| Decision::StartAttempt)
+}
+
+/// What a policy, a ledger and a failure lead to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
+pub enum Decision {
+    /// The attempt that was asked about may start.
+    StartAttempt,
+    /// Wait, then start the next attempt.
+    ScheduleRetry(Wait),
+    /// No further attempt follows.
+    Stop(Stop),
+}
+
+impl Decision {
+    /// The stable code: `schedule_retry`, or that of the stop reason;
+    /// `start_attempt` where no failure was judged.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::StartAttempt => "start_attempt",
+            Self::ScheduleRetry(_) => "schedule_retry",
+            Self::Stop(stop) => stop.reason().code(),
+        }
+    }
+
+    /// The reason, if this is a stop.
+    pub const fn stop_reason(&self) -> Option<StopReason> {
+        match self {
+            Self::Stop(stop) => Some(stop.reason()),
+            _ => None,
+        }
+    }
+}
+
+/// What holds around the operation when it is judged, beside its own numbers.
+///
+/// ```
+/// use retry_core::{Safety, Situation};
+///
+/// let situation = Situation::new().safety(Safety::AtMostOnce).effects(1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Situation {
+    safety: Safety,
+    effects: u32,
+    left_outside: Option<Nanos>,
+    disabled: bool,
+    nesting: Nesting,
+}
+
+/// Why repeating the operation is safe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Safety {
+    /// Repeating is harmless. The default.
+    #[default]
+    Idempotent,
+    /// The other side recognizes a repeated call by its key.
+    Keyed,
+    /// It repeats only what certainly had no effect.
+    AtMostOnce,
+}
+
+/// How deep the operation runs inside others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Nesting {
+    depth: u32,
+    /// The product of the current attempt numbers around the operation.
+    product: u32,
+    limit: u32,
+}
+
+impl Situation {
+    /// An idempotent operation on its own, with retries switched on.
+    pub const fn new() -> Self {
+        Self {
+            safety: Safety::Idempotent,
+            effects: 0,
+            left_outside: None,
+            disabled: false,
+            nesting: Nesting { depth: 1, product: 1, limit: Self::NESTING_LIMIT },
+        }
+    }
+
+    /// How many attempts of nested operations may stand for one call.
+    pub const NESTING_LIMIT: u32 = 10;
+
+    /// Sets why repeating the operation is safe.
+    pub const fn safety(self, safety: Safety) -> Self {
+        Self { safety, ..self }
+    }
+
+    /// How many calls that must not run twice the failed attempt made.
+    pub const fn effects(self, effects: u32) -> Self {
+        Self { effects, ..self }
+    }
+
+    /// What an operation or a workflow around this one had left when this one
+    /// began. It only ever shortens.
+    pub const fn left_outside(self, left: Duration) -> Self {
+        Self { left_outside: Some(Nanos::from_duration(left)), ..self }
+    }
+
+    /// Retries are switched off.
+    pub const fn disabled(self, disabled: bool) -> Self {
+        Self { disabled, ..self }
+    }
+
+    /// The operation is the `depth`-th of nested ones (1: none around it), and
+    /// the current attempt numbers of those around it multiply to `product`.
+    pub const fn nested(self, depth: u32, product: u32) -> Self {
+        Self { nesting: Nesting { depth, product, ..self.nesting }, ..self }
+    }
+
+    /// Sets the limit of that product.
+    pub const fn nesting_limit(self, limit: u32) -> Self {
+        Self { nesting: Nesting { limit, ..self.nesting }, ..self }
+    }
+
+    /// The time that this operation has.
+    pub(crate) const fn deadline(&self, policy: &Policy) -> Nanos {
+        match self.left_outside {
+            Some(left) => left.min(policy.deadline_nanos()),
+            None => policy.deadline_nanos(),
+        }
+    }
+}
+
+impl Default for Situation {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A retry that is scheduled: the delay, and what it was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    attempt: u32,
+    draw: Draw,
+    hint: Option<Nanos>,
+    delay: Nanos,
+    start: Nanos,
+}
+
+impl Wait {
+    /// The attempt that failed.
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// The longest computed delay after that attempt.
+    pub const fn ceiling(&self) -> Duration {
+        self.draw.ceiling.duration()
+    }
+
+    /// The operation's draw for that attempt.
+    pub const fn unit(&self) -> u32 {
+        self.draw.unit
+    }
+
+    /// The delay that the backoff gave, before the hint.
+    pub const fn computed(&self) -> Duration {
+        self.draw.delay.duration()
+    }
+
+    /// The wait that the other side asked for, if it did.
+    pub const fn hint(&self) -> Option<Duration> {
+        match self.hint {
+            Some(hint) => Some(hint.duration()),
+            None => None,
+        }
+    }
+
+    /// The delay that is slept.
+    pub const fn delay(&self) -> Duration {
+        self.delay.duration()
+    }
+
+    /// When the next attempt starts, counted from the start of attempt 1.
+    pub const fn start(&self) -> Duration {
+        self.start.duration()
+    }
+}
+
+fn after_failure(
+    policy: &Policy,
+    ledger: &Ledger,
+    situation: &Situation,
+    id: &OperationId,
+    failure: &Failure,
+) -> Result<Wait, Stop> {
+    may_repeat(situation, failure)?;
+    in_time(policy, ledger, situation)?;
+    attempts_left(policy, ledger)?;
+    let hint = hint_within_limit(policy, failure)?;
+    let wait = schedule(policy, ledger, situation, id, hint)?;
+    if situation.disabled {
+        return Err(Stop::new(StopReason::Disabled));
+    }
+    within_nesting_limit(ledger, situation)?;
+    Ok(wait)
+}
+
+fn may_repeat(situation: &Situation, failure: &Failure) -> Result<(), Stop> {
+    if let Some(reason) = failure.inner() {
+        return Err(Stop::with(reason, Detail::Nested));
+    }
+    match failure.class() {
+        Class::Permanent => return Err(Stop::new(StopReason::FailPermanent)),
+        Class::Unknown => return Err(Stop::new(StopReason::ManualReview)),
+        Class::Transient => {}
+    }
+    let at_most_once = situation.safety == Safety::AtMostOnce;
+    if at_most_once && (failure.effect() == Effect::Possible || situation.effects > 1) {
+        return Err(Stop::with(StopReason::ManualReview, Detail::MayHaveTakenEffect));
+    }
+    if failure.hint() == Some(Hint::DoNotRetry) {
+        return Err(Stop::new(StopReason::DoNotRetry));
+    }
+    if !at_most_once && situation.effects > 0 {
+        return Err(Stop::new(StopReason::NotIdempotent));
+    }
+    Ok(())
+}
+
+fn in_time(policy: &Policy, ledger: &Ledger, situation: &Situation) -> Result<(), Stop> {
+    let deadline = situation.deadline(policy);
+    if ledger.elapsed_nanos() < deadline {
+        return Ok(());
+    }
+    let detail = Detail::Late { deadline, elapsed: ledger.elapsed_nanos() };
+    Err(Stop::with(StopReason::DeadlineExceeded, detail))
+}
+
+fn attempts_left(policy: &Policy, ledger: &Ledger) -> Result<(), Stop> {
+    let max_attempts = policy.get_max_attempts();
+    if ledger.attempts() < max_attempts {
+        return Ok(());
+    }
+    Err(Stop::with(StopReason::AttemptsExhausted, Detail::Attempts { max_attempts }))
+}
+
+fn hint_within_limit(policy: &Policy, failure: &Failure) -> Result<Option<Nanos>, Stop> {
+    let Some(Hint::Wait(hint)) = failure.hint() else {
+        return Ok(None);
+    };
+    let (hint, limit) = (Nanos::from_duration(hint), policy.hint_limit_nanos());
+    if hint > limit {
+        return Err(Stop::with(StopReason::HintTooLong, Detail::Hint { hint, limit }));
+    }
+    Ok(Some(hint))
+}
+
+fn schedule(
+    policy: &Policy,
+    ledger: &Ledger,
+    situation: &Situation,
+    id: &OperationId,
+    hint: Option<Nanos>,
+) -> Result<Wait, Stop> {
+    let attempt = ledger.attempts();
+    let draw = policy.backoff_ref().draw(attempt, id.unit(attempt));
+    let (elapsed, deadline) = (ledger.elapsed_nanos(), situation.deadline(policy));
+    let left = deadline.minus(elapsed);
+    let delay = match hint {
+        Some(hint) if hint > draw.delay && hint < left => spread(hint, left, draw.unit),
+        Some(hint) => draw.delay.max(hint),
+        None => draw.delay,
+    };
+    if delay >= left {
+        let detail = Detail::WouldStartLate {
+            deadline,
+            elapsed,
+            delay,
+            hint,
+            limit: policy.hint_limit_nanos(),
+        };
+        return Err(Stop::with(StopReason::DeadlineExceeded, detail));
+    }
+    Ok(Wait { attempt, draw, hint, delay, start: elapsed.plus(delay) })
+}
+
+/// A hint is a floor; what is added keeps those who were given the same hint
+/// from returning together, and stays before the deadline.
+fn spread(hint: Nanos, left: Nanos, unit: u32) -> Nanos {
+    let span = (hint.wide() / 2).min(left.minus(hint).wide());
+    hint.plus(Nanos::saturating(span * u128::from(unit) >> 32))
+}
+
+fn within_nesting_limit(ledger: &Ledger, situation: &Situation) -> Result<(), Stop> {
+    let Nesting { depth, product, limit } = situation.nesting;
+    let next = u64::from(product) * (u64::from(ledger.attempts()) + 1);
+    if depth < 2 || next <= u64::from(limit) {
+        return Ok(());
+    }
+    Err(Stop::with(StopReason::NestingLimit, Detail::Nesting { calls: next, limit }))
+}

@@ -1,0 +1,130 @@
+//! A stop and the numbers that led to it.
+
+use std::fmt;
+
+use crate::nanos::Nanos;
+use crate::policy::PolicyError;
+use crate::stop::StopReason;
+
+/// A stop: the reason, and in its text the numbers that led to it.
+///
+/// ```
+/// use std::time::Duration;
+/// use retry_core::{Decision, Failure, Ledger, Policy, Situation, decide};
+///
+/// let policy = Policy::new(3, Duration::from_secs(900));
+/// let mut ledger = Ledger::new();
+/// ledger.attempt_started();
+/// let throttled = Failure::transient().after(Duration::from_secs(1800));
+/// let decision = decide(&policy, &ledger, &Situation::new(), &"order-1".into(), Some(&throttled));
+/// let Decision::Stop(stop) = decision else { panic!("the hint is over its limit") };
+/// assert_eq!(
+///     stop.to_string(),
+///     "the other side asked for a wait of 1800s, and the hint limit is 60s",
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stop {
+    reason: StopReason,
+    detail: Detail,
+}
+
+/// The numbers behind a stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Detail {
+    None,
+    Nested,
+    MayHaveTakenEffect,
+    Late {
+        deadline: Nanos,
+        elapsed: Nanos,
+    },
+    WouldStartLate {
+        deadline: Nanos,
+        elapsed: Nanos,
+        delay: Nanos,
+        hint: Option<Nanos>,
+        limit: Nanos,
+    },
+    Attempts {
+        max_attempts: u32,
+    },
+    Hint {
+        hint: Nanos,
+        limit: Nanos,
+    },
+    Nesting {
+        calls: u64,
+        limit: u32,
+    },
+    Invalid(PolicyError),
+}
+
+impl Stop {
+    pub(crate) const fn new(reason: StopReason) -> Self {
+        Self::with(reason, Detail::None)
+    }
+
+    pub(crate) const fn with(reason: StopReason, detail: Detail) -> Self {
+        Self { reason, detail }
+    }
+
+    /// A policy or key that cannot be used.
+    pub(crate) const fn invalid(error: PolicyError) -> Self {
+        Self::with(StopReason::InvalidPolicy, Detail::Invalid(error))
+    }
+
+    /// Why no further attempt follows.
+    pub const fn reason(&self) -> StopReason {
+        self.reason
+    }
+
+    /// What is wrong with the policy, where that is the reason.
+    pub const fn policy_error(&self) -> Option<PolicyError> {
+        match self.detail {
+            Detail::Invalid(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// One clause, with the numbers.
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.detail {
+            Detail::None => f.write_str(self.reason.description()),
+            Detail::Nested => {
+                write!(f, "a nested operation had stopped: {}", self.reason.description())
+            }
+            Detail::MayHaveTakenEffect => f.write_str(
+                "the attempt may have taken effect and runs at most once, so a person must find out",
+            ),
+            Detail::Late { deadline, elapsed } => {
+                write!(f, "{elapsed:?} have passed, and the deadline is {deadline:?}")
+            }
+            Detail::WouldStartLate { deadline, elapsed, delay, hint, limit } => {
+                write!(f, "the next attempt would start {delay:?} from now, {elapsed:?} have passed, and the deadline is {deadline:?}")?;
+                match hint {
+                    Some(hint) => write!(
+                        f,
+                        " (the other side asked for a wait of {hint:?}, within the hint limit of {limit:?})"
+                    ),
+                    None => Ok(()),
+                }
+            }
+            Detail::Attempts { max_attempts: 1 } => f.write_str("the one attempt is used up"),
+            Detail::Attempts { max_attempts } => {
+                write!(f, "all {max_attempts} attempts are used up")
+            }
+            Detail::Hint { hint, limit } => write!(
+                f,
+                "the other side asked for a wait of {hint:?}, and the hint limit is {limit:?}"
+            ),
+            Detail::Nesting { calls, limit } => write!(
+                f,
+                "another attempt would be the {calls}th of nested operations for one call, and the limit is {limit}"
+            ),
+            Detail::Invalid(error) => error.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A text that can be put together in a constant.
+
+use std::time::Duration;
+
+/// Room for the longest message with the largest numbers.
+const ROOM: usize = 320;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Message {
+    bytes: [u8; ROOM],
+    len: usize,
+}
+
+impl Message {
+    pub(crate) const fn new() -> Self {
+        Self { bytes: [0; ROOM], len: 0 }
+    }
+
+    pub(crate) const fn text(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        let mut at = 0;
+        while at < text.len() && self.len < ROOM {
+            self.bytes[self.len] = text[at];
+            self.len += 1;
+            at += 1;
+        }
+        self
+    }
+
+    pub(crate) const fn number(mut self, number: u64) -> Self {
+        let mut power = 1;
+        while number / power >= 10 {
+            power *= 10;
+        }
+        while power > 0 && self.len < ROOM {
+            self.bytes[self.len] = b'0' + (number / power % 10) as u8;
+            self.len += 1;
+            power /= 10;
+        }
+        self
+    }
+
+    pub(crate) const fn ratio(self, numerator: u32, denominator: u32) -> Self {
+        self.number(numerator as u64).text("/").number(denominator as u64)
+    }
+
+    pub(crate) const fn attempts(self, first: u64, last: u64) -> Self {
+        if first == last {
+            return self.text("attempt ").number(last);
+        }
+        self.text("attempts ").number(first).text(" to ").number(last)
+    }
+
+    /// In the largest unit that needs no fraction. Durations that come here
+    /// are below 2⁶⁴ nanoseconds.
+    pub(crate) const fn duration(self, duration: Duration) -> Self {
+        let nanos = duration.as_nanos() as u64;
+        if nanos % 1_000_000_000 == 0 {
+            self.number(nanos / 1_000_000_000).text("s")
+        } else if nanos % 1_000_000 == 0 {
+            self.number(nanos / 1_000_000).text("ms")
+        } else if nanos % 1_000 == 0 {
+            self.number(nanos / 1_000).text("us")
+        } else {
+            self.number(nanos).text("ns")
+        }
+    }
+
+    pub(crate) const fn as_str(&self) -> &str {
+        let (text, _) = self.bytes.split_at(self.len);
+        match std::str::from_utf8(text) {
+            Ok(text) => text,
+            // Only whole texts go in, and a cut falls within the room.
+            Err(_) => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_durations_are_exact() {
+        let text = Message::new()
+            .number(0)
+            .text(" ")
+            .number(u64::MAX)
+            .text(" ")
+            .duration(Duration::ZERO)
+            .text(" ")
+            .duration(Duration::from_millis(1500))
+            .text(" ")
+            .duration(Duration::from_nanos(1));
+        assert_eq!(text.as_str(), "0 18446744073709551615 0s 1500ms 1ns");
+    }
+}
