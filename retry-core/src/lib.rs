@@ -2,12 +2,49 @@
 
 mod nanos;
 
+pub mod clock;
+mod scope;
+
+mod attempt;
+mod backoff;
 pub mod classify;
 mod hint;
 pub mod key;
+mod ledger;
+mod operation_id;
+mod policy;
 mod stop;
+mod stopped;
 
+mod decide;
+mod explain;
+
+pub mod observe;
+mod retrier;
+
+mod operation;
+mod run;
+mod within;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+pub use attempt::Attempt;
+pub use backoff::{Backoff, Delays, Jitter};
 pub use classify::{Class, Classify, Effect, Failure, Kind};
+pub use clock::Clock;
+pub use decide::{Decision, Safety, Situation, Stop, Wait, decide};
+pub use explain::{Explanation, PlannedAttempt, WorstCase};
 pub use hint::Hint;
 pub use key::IdempotencyKey;
+pub use ledger::Ledger;
+pub use observe::Observer;
+pub use operation::{Accept, ByTrait, Classifier, Operation, Rejecter};
+pub use operation_id::OperationId;
+pub use policy::{Policy, PolicyError};
+pub use retrier::{Retrier, RetrierBuilder};
+pub use scope::Scoped;
 pub use stop::{StopReason, UnknownStopReason};
+pub use stopped::{FailedAttempt, Stopped};
+pub use within::{Within, within};

@@ -1,0 +1,195 @@
+//! The loop without the attribute.
+
+use std::borrow::Cow;
+use std::future::{Future, poll_fn};
+use std::ops::ControlFlow;
+use std::pin::pin;
+
+use crate::attempt::Attempt;
+use crate::classify::{Classify, Failure};
+use crate::decide::Safety;
+use crate::key::{IdempotencyKey, ToKey};
+use crate::policy::Policy;
+use crate::retrier::Retrier;
+use crate::run::{Run, Spec};
+use crate::stopped::Stopped;
+
+/// An operation without the attribute: for closures, and for policies known
+/// only at run time.
+///
+/// Prefer `#[retryable]` where a function can carry it: it rejects calls that
+/// must not run twice when it is compiled. In a closure they are found when
+/// they are polled, and stop the operation with `not_idempotent`.
+///
+/// ```
+/// use std::time::Duration;
+/// use retry_core::{Classify, Operation, Policy};
+///
+/// # async fn doc(config_attempts: u32) -> Result<u64, retry_core::Stopped<std::io::Error>> {
+/// let policy = Policy::new(config_attempts, Duration::from_secs(5));
+/// let size = Operation::idempotent("logs.size", policy)
+///     .run(|_attempt| async { std::fs::metadata("app.log").map(|meta| meta.len()) })
+///     .await?;
+/// # Ok(size) }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "an operation does nothing until `run`"]
+pub struct Operation<C = ByTrait, R = Accept> {
+    spec: Spec,
+    key: Option<Key>,
+    retrier: Option<Retrier>,
+    classify: C,
+    reject: R,
+}
+
+/// A key that was derived, or the empty one, refused when the operation runs.
+type Key = Result<IdempotencyKey, crate::key::EmptyKey>;
+
+impl Operation {
+    /// Repeating it is harmless.
+    pub fn idempotent(name: impl Into<Cow<'static, str>>, policy: Policy) -> Self {
+        Self::new(name, policy, Safety::Idempotent)
+    }
+
+    /// The other side recognizes a repeated call by its key:
+    /// [`Attempt::key`], to be sent along.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use retry_core::{Operation, Policy};
+    ///
+    /// let charge = Operation::keyed("payments.charge", "order-1", Policy::new(5, Duration::from_secs(30)));
+    /// ```
+    pub fn keyed(name: impl Into<Cow<'static, str>>, key: impl ToKey, policy: Policy) -> Self {
+        let name = name.into();
+        let key = key.to_key(&name);
+        Self { key: Some(key), ..Self::new(name, policy, Safety::Keyed) }
+    }
+
+    /// It repeats only what certainly had no effect.
+    pub fn at_most_once(name: impl Into<Cow<'static, str>>, policy: Policy) -> Self {
+        Self::new(name, policy, Safety::AtMostOnce)
+    }
+
+    fn new(name: impl Into<Cow<'static, str>>, policy: Policy, safety: Safety) -> Self {
+        let spec = Spec::named(name.into(), policy, safety);
+        Self { spec, key: None, retrier: None, classify: ByTrait, reject: Accept }
+    }
+}
+
+impl<C, R> Operation<C, R> {
+    /// Sets the retrier.
+    pub fn with(self, retrier: &Retrier) -> Self {
+        Self { retrier: Some(retrier.clone()), ..self }
+    }
+
+    /// Says what an error means, in place of its [`Classify`].
+    pub fn classify<E, F: Into<Failure>>(
+        self,
+        classify: impl Fn(&E) -> F,
+    ) -> Operation<impl Classifier<E>, R> {
+        let Self { spec, key, retrier, reject, .. } = self;
+        let classify = By(move |error: &E| classify(error).into());
+        Operation { spec, key, retrier, classify, reject }
+    }
+
+    /// Retries on an `Ok` for which this is true. A rejected value that no
+    /// attempt can follow is given to the caller all the same.
+    ///
+    /// An `at_most_once` operation never repeats after an `Ok`, so there the
+    /// first value is given.
+    pub fn reject<T>(self, reject: impl Fn(&T) -> bool) -> Operation<C, impl Rejecter<T>> {
+        let Self { spec, key, retrier, classify, .. } = self;
+        Operation { spec, key, retrier, classify, reject: By(reject) }
+    }
+
+    /// Runs `attempt` until it succeeds or the operation stops.
+    ///
+    /// # Errors
+    /// The operation stopped: [`Stopped::reason`] says why.
+    pub async fn run<T, E, F>(self, mut attempt: impl FnMut(Attempt) -> F) -> Result<T, Stopped<E>>
+    where
+        F: Future<Output = Result<T, E>>,
+        C: Classifier<E>,
+        R: Rejecter<T>,
+    {
+        let Self { spec, key, retrier, classify, reject } = self;
+        let mut run = Run::new(&spec, retrier);
+        if let Some(key) = key {
+            run.derive_key(&Derived(key))?;
+        }
+        loop {
+            run.begin()?;
+            let outcome = {
+                let mut body = pin!(attempt(run.attempt()));
+                poll_fn(|cx| run.poll_attempt(body.as_mut(), cx)).await
+            };
+            let settled = run.settle_or_reject(
+                outcome,
+                |error| classify.failure(error),
+                None,
+                |value| reject.rejects(value),
+            );
+            if let ControlFlow::Break(result) = settled {
+                return result;
+            }
+            poll_fn(|cx| run.poll_wait(cx)).await;
+        }
+    }
+}
+
+/// A key that is derived already.
+struct Derived(Key);
+
+impl ToKey for Derived {
+    fn to_key(&self, _operation: &str) -> Key {
+        self.0
+    }
+}
+
+/// How an operation learns what an error means.
+pub trait Classifier<E> {
+    /// The failure that the error stands for.
+    fn failure(&self, error: &E) -> Failure;
+}
+
+/// How an operation learns that a value is not good enough.
+pub trait Rejecter<T> {
+    /// Whether the value is rejected.
+    fn rejects(&self, value: &T) -> bool;
+}
+
+/// Asks the error's own [`Classify`].
+#[derive(Clone, Copy, Debug)]
+pub struct ByTrait;
+
+impl<E: Classify> Classifier<E> for ByTrait {
+    fn failure(&self, error: &E) -> Failure {
+        error.classify()
+    }
+}
+
+/// Rejects nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Accept;
+
+impl<T> Rejecter<T> for Accept {
+    fn rejects(&self, _value: &T) -> bool {
+        false
+    }
+}
+
+#[derive(Clone, Copy)]
+struct By<F>(F);
+
+impl<E, F: Fn(&E) -> Failure> Classifier<E> for By<F> {
+    fn failure(&self, error: &E) -> Failure {
+        self.0(error)
+    }
+}
+
+impl<T, F: Fn(&T) -> bool> Rejecter<T> for By<F> {
+    fn rejects(&self, value: &T) -> bool {
+        self.0(value)
+    }
+}

@@ -1,0 +1,52 @@
+//! What is fixed about an operation before it is called.
+
+use std::borrow::Cow;
+
+use crate::decide::Safety;
+use crate::policy::Policy;
+
+/// Name, policy and safety of an operation: a constant where the attribute
+/// holds only literals.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    name: Cow<'static, str>,
+    policy: Policy,
+    safety: Safety,
+    validated: bool,
+}
+
+impl Spec {
+    /// A policy that is judged at the call.
+    pub const fn new(name: &'static str, policy: Policy, safety: Safety) -> Self {
+        Self { name: Cow::Borrowed(name), policy, safety, validated: false }
+    }
+
+    /// A policy of literals, judged now: in a constant, by the compiler.
+    #[track_caller]
+    pub const fn checked(name: &'static str, policy: Policy, safety: Safety) -> Self {
+        if let Err(error) = policy.validate() {
+            error.refuse()
+        }
+        Self { name: Cow::Borrowed(name), policy, safety, validated: true }
+    }
+
+    pub(crate) const fn named(name: Cow<'static, str>, policy: Policy, safety: Safety) -> Self {
+        Self { name, policy, safety, validated: false }
+    }
+
+    pub(crate) const fn name(&self) -> &Cow<'static, str> {
+        &self.name
+    }
+
+    pub(crate) const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(crate) const fn safety(&self) -> Safety {
+        self.safety
+    }
+
+    pub(crate) const fn is_validated(&self) -> bool {
+        self.validated
+    }
+}

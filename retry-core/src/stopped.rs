@@ -1,0 +1,294 @@
+//! An operation that stopped without a result.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use crate::classify::{Class, Classify, Failure};
+use crate::decide::Stop;
+use crate::key::IdempotencyKey;
+use crate::nanos::Nanos;
+use crate::operation_id::OperationId;
+use crate::stop::StopReason;
+
+/// Why an operation stopped without a result, and what it had tried: the error
+/// of every `#[retryable]` function. As large as a pointer.
+///
+/// Its text is one sentence. `Debug`, `Display` and `Error` follow those of
+/// `E`, whose value is the [`source`](Error::source).
+///
+/// ```
+/// use std::time::Duration;
+/// use retry_core::{Failure, Operation, Policy, StopReason};
+/// use retry_core::clock::{Clock, VirtualClock};
+///
+/// # futures::executor::block_on(async {
+/// let policy = Policy::new(2, Duration::from_secs(5));
+/// let fetch = Operation::idempotent("prices.fetch", policy)
+///     .classify(|_: &String| Failure::transient());
+/// let attempt = |_| async { Err::<(), _>("no route".to_owned()) };
+/// let stopped = VirtualClock::new().scope(fetch.run(attempt)).await.unwrap_err();
+///
+/// assert_eq!(stopped.reason(), StopReason::AttemptsExhausted);
+/// assert_eq!((stopped.attempts(), stopped.failures().len()), (2, 2));
+/// assert_eq!(
+///     stopped.to_string(),
+///     "prices.fetch#0000000000000000-1 stopped with attempts_exhausted after 2 attempts \
+///      in 85.518066ms, because all 2 attempts are used up; the last error was: no route",
+/// );
+/// # });
+/// ```
+pub struct Stopped<E>(Box<Report<E>>);
+
+pub(crate) struct Report<E> {
+    pub(crate) id: OperationId,
+    pub(crate) stop: Stop,
+    pub(crate) attempts: u32,
+    pub(crate) elapsed: Nanos,
+    /// The most recent ones, oldest first.
+    pub(crate) failures: Vec<FailedAttempt<E>>,
+}
+
+/// An attempt that failed: what it meant, and the error if the body returned one.
+#[derive(Clone)]
+pub struct FailedAttempt<E> {
+    pub(crate) attempt: u32,
+    pub(crate) elapsed: Nanos,
+    pub(crate) failure: Failure,
+    pub(crate) error: Option<E>,
+    pub(crate) delay: Option<Nanos>,
+}
+
+/// How many failed attempts an operation remembers.
+pub(crate) const REMEMBERED: usize = 8;
+
+impl<E> FailedAttempt<E> {
+    /// Its number, from 1.
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// What it meant for the retry.
+    pub const fn failure(&self) -> &Failure {
+        &self.failure
+    }
+
+    /// The error, if the body returned one: an attempt that was cut, or whose
+    /// value was rejected, has none.
+    pub const fn error(&self) -> Option<&E> {
+        self.error.as_ref()
+    }
+
+    /// When it failed, counted from the start of attempt 1.
+    pub const fn elapsed(&self) -> Duration {
+        self.elapsed.duration()
+    }
+
+    /// The wait that followed; `None` after the last attempt.
+    pub fn delay(&self) -> Option<Duration> {
+        self.delay.map(Nanos::duration)
+    }
+
+    fn map_error<F>(self, map: &mut impl FnMut(E) -> F) -> FailedAttempt<F> {
+        let Self { attempt, elapsed, failure, error, delay } = self;
+        FailedAttempt { attempt, elapsed, failure, error: error.map(map), delay }
+    }
+}
+
+impl<E> Stopped<E> {
+    pub(crate) fn new(report: Report<E>) -> Self {
+        Self(Box::new(report))
+    }
+
+    /// Why no further attempt followed.
+    pub fn reason(&self) -> StopReason {
+        self.0.stop.reason()
+    }
+
+    /// The reason with the numbers that led to it.
+    pub fn stop(&self) -> &Stop {
+        &self.0.stop
+    }
+
+    /// Attempts started.
+    pub fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    /// From the start of attempt 1 to the stop.
+    pub fn elapsed(&self) -> Duration {
+        self.0.elapsed.duration()
+    }
+
+    /// The id of the operation.
+    pub fn operation_id(&self) -> &OperationId {
+        &self.0.id
+    }
+
+    /// The operation's idempotency key, if it has one.
+    pub fn key(&self) -> Option<IdempotencyKey> {
+        self.0.id.key()
+    }
+
+    /// The last error that an attempt returned. `None` where none did: no
+    /// attempt was made, or each was cut.
+    pub fn error(&self) -> Option<&E> {
+        self.0.failures.iter().rev().find_map(FailedAttempt::error)
+    }
+
+    /// The last error that an attempt returned, by value.
+    pub fn into_error(self) -> Option<E> {
+        self.0.failures.into_iter().rev().find_map(|failed| failed.error)
+    }
+
+    /// The failed attempts, oldest first: the most recent eight.
+    pub fn failures(&self) -> &[FailedAttempt<E>] {
+        &self.0.failures
+    }
+
+    /// The same stop with other errors, for a caller that speaks its own.
+    ///
+    /// ```
+    /// # use retry_core::Stopped;
+    /// fn for_people(stopped: Stopped<std::io::Error>) -> Stopped<String> {
+    ///     stopped.map_error(|error| error.to_string())
+    /// }
+    /// ```
+    pub fn map_error<F>(self, mut map: impl FnMut(E) -> F) -> Stopped<F> {
+        let Report { id, stop, attempts, elapsed, failures } = *self.0;
+        let failures = failures.into_iter().map(|failed| failed.map_error(&mut map)).collect();
+        Stopped::new(Report { id, stop, attempts, elapsed, failures })
+    }
+
+    /// Whether the same call, made again, would fail again: `fail_permanent`,
+    /// `do_not_retry`, `invalid_policy`, `key_reused`.
+    pub fn is_permanent(&self) -> bool {
+        use StopReason::{DoNotRetry, FailPermanent, InvalidPolicy, KeyReused};
+        matches!(self.reason(), FailPermanent | DoNotRetry | InvalidPolicy | KeyReused)
+    }
+
+    /// Whether a person must find out what happened: `manual_review`,
+    /// `not_idempotent`.
+    pub fn is_review(&self) -> bool {
+        matches!(self.reason(), StopReason::ManualReview | StopReason::NotIdempotent)
+    }
+
+    /// Whether the operation used up what it was given: `attempts_exhausted`,
+    /// `deadline_exceeded`, `hint_too_long`, `nesting_limit`.
+    pub fn is_exhausted(&self) -> bool {
+        use StopReason::{AttemptsExhausted, DeadlineExceeded, HintTooLong, NestingLimit};
+        matches!(self.reason(), AttemptsExhausted | DeadlineExceeded | HintTooLong | NestingLimit)
+    }
+
+    /// Whether this process stopped the operation to protect itself or the
+    /// other side: `budget_exhausted`, `circuit_open`, `disabled`, `cancelled`.
+    pub fn is_local(&self) -> bool {
+        use StopReason::{BudgetExhausted, Cancelled, CircuitOpen, Disabled};
+        matches!(self.reason(), BudgetExhausted | CircuitOpen | Disabled | Cancelled)
+    }
+
+    /// What happened, a line an attempt: for logs and tickets.
+    ///
+    /// ```text
+    /// prices.fetch/e3c4b417-f22e-8d73-b6ed-08fd2be399ec
+    ///   attempt 1 failed at 12ms: transient, effect possible, server 503; waited 87ms
+    ///   attempt 2 failed at 140ms: permanent, effect possible, other
+    ///   stopped at 140ms: fail_permanent, the error is permanent
+    /// ```
+    pub fn story(&self) -> impl fmt::Display + '_ {
+        Story(&self.0)
+    }
+}
+
+struct Story<'a, E>(&'a Report<E>);
+
+impl<E> fmt::Display for Story<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { id, stop, attempts, elapsed, failures } = self.0;
+        writeln!(f, "{id}")?;
+        let forgotten = *attempts as usize - failures.len().min(*attempts as usize);
+        if forgotten > 0 {
+            writeln!(f, "  {forgotten} earlier attempts are not remembered")?;
+        }
+        for FailedAttempt { attempt, elapsed, failure, delay, .. } in failures {
+            write!(f, "  attempt {attempt} failed at {elapsed:?}: {failure}")?;
+            match delay {
+                Some(delay) => writeln!(f, "; waited {delay:?}")?,
+                None => writeln!(f)?,
+            }
+        }
+        writeln!(f, "  stopped at {elapsed:?}: {}, {stop}", stop.reason())
+    }
+}
+
+/// What the operation around it makes of the stop: `manual_review` and
+/// `not_idempotent` are unknown, all others permanent, so that nobody retries
+/// what an inner operation has given up. The inner reason, kind, code and hint
+/// are kept.
+///
+/// An author who wants the outer operation to retry says
+/// `#[retry(transient)]` at the variant.
+impl<E> Classify for Stopped<E> {
+    fn classify(&self) -> Failure {
+        let class = if self.is_review() { Class::Unknown } else { Class::Permanent };
+        let failure = match self.0.failures.last() {
+            Some(last) => last.failure.with_class(class),
+            None => Failure::new(class).no_effect(),
+        };
+        failure.nested(self.reason())
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Stopped<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { id, stop, attempts, elapsed, failures } = &*self.0;
+        write!(f, "{id} stopped with {} ", stop.reason())?;
+        match attempts {
+            0 => f.write_str("before its first attempt")?,
+            1 => write!(f, "after 1 attempt in {elapsed:?}")?,
+            _ => write!(f, "after {attempts} attempts in {elapsed:?}")?,
+        }
+        write!(f, ", because {stop}")?;
+        if let Some(FailedAttempt { attempt, error: None, failure, .. }) = failures.last() {
+            let end =
+                if failure.is_rejected() { "gave a value that was rejected" } else { "was cut" };
+            write!(f, "; attempt {attempt} {end}")?;
+        }
+        match self.error() {
+            Some(error) => write!(f, "; the last error was: {error}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Stopped<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { id, stop, attempts, elapsed, failures } = &*self.0;
+        f.debug_struct("Stopped")
+            .field("reason", &format_args!("{}", stop.reason()))
+            .field("because", &format_args!("{stop}"))
+            .field("operation_id", &format_args!("{id}"))
+            .field("attempts", attempts)
+            .field("elapsed", elapsed)
+            .field("failures", failures)
+            .finish()
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for FailedAttempt<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FailedAttempt")
+            .field("attempt", &self.attempt)
+            .field("elapsed", &self.elapsed)
+            .field("failure", &format_args!("{}", self.failure))
+            .field("error", &self.error)
+            .field("delay", &self.delay)
+            .finish()
+    }
+}
+
+impl<E: Error + 'static> Error for Stopped<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error().map(|error| error as &(dyn Error + 'static))
+    }
+}
