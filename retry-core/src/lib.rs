@@ -4,6 +4,8 @@ mod nanos;
 
 pub mod classify;
 mod hint;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod key;
 mod stop;
 
