@@ -9,6 +9,8 @@ mod attempt;
 mod backoff;
 pub mod classify;
 mod hint;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod key;
 mod ledger;
 mod operation_id;

@@ -1,0 +1,272 @@
+//! A payment gateway that misbehaves by script.
+//!
+//! | endpoint | |
+//! |---|---|
+//! | `POST /charges` | books a [`Charge`], once a key; needs `Idempotency-Key` |
+//! | `GET /balance/{account}` | what was charged to the account |
+//! | `POST /labels` | prints a label; each call prints one |
+//!
+//! The key is a structured-field string. Without one the answer is 400, with
+//! another payload than before 422, and 409 while the first call with it is
+//! still at work.
+
+mod book;
+mod line;
+mod script;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
+use serde::{Deserialize, Serialize};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::JoinHandle;
+
+use book::Opening;
+pub(crate) use book::{Book, Charge};
+use line::{Line, Lines};
+use script::{Act, Hint, Script};
+
+/// How long a late answer takes: longer than any client waits.
+pub(crate) const LATE: Duration = Duration::from_secs(30);
+
+/// The answer to a charge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Receipt {
+    pub(crate) order: String,
+    pub(crate) amount: u64,
+}
+
+/// The answer to a question for a balance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Balance {
+    pub(crate) account: String,
+    pub(crate) balance: u64,
+}
+
+/// The payload of `POST /labels`, and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Label {
+    pub(crate) parcel: String,
+}
+
+/// Starts a gateway on a free loopback port. It stops when it is dropped.
+///
+/// # Errors
+/// No port could be bound.
+pub(crate) async fn start(seed: u64) -> io::Result<Gateway> {
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = TcpListener::bind(loopback).await?;
+    let refused = TcpSocket::new_v4()?;
+    refused.bind(loopback)?;
+
+    let desk = Desk { script: Script::new(seed), book: Arc::new(Book::default()) };
+    let book = Arc::clone(&desk.book);
+    let (addr, script) = (listener.local_addr()?, desk.script);
+    let router = Router::new()
+        .route("/charges", post(charge))
+        .route("/balance/{account}", get(balance))
+        .route("/labels", post(label))
+        .with_state(desk)
+        .into_make_service_with_connect_info::<Line>();
+    let server = tokio::spawn(async move { axum::serve(Lines(listener), router).await });
+    Ok(Gateway { addr, refused, script, book, server })
+}
+
+/// A running gateway.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    addr: SocketAddr,
+    /// Bound, so that nobody else gets the port, and never listening.
+    refused: TcpSocket,
+    script: Script,
+    book: Arc<Book>,
+    server: JoinHandle<io::Result<()>>,
+}
+
+impl Gateway {
+    /// Where it listens.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Where every connection is refused.
+    ///
+    /// # Errors
+    /// The operating system no longer knows the socket.
+    pub(crate) fn refused_addr(&self) -> io::Result<SocketAddr> {
+        self.refused.local_addr()
+    }
+
+    /// The address that a stale directory names for this attempt, from 1: the
+    /// gateway's, or by script one where nobody listens.
+    ///
+    /// # Errors
+    /// As [`refused_addr`](Self::refused_addr).
+    pub(crate) fn resolve(&self, subject: &str, attempt: u32) -> io::Result<SocketAddr> {
+        if self.script.is_stale(subject, attempt) { self.refused_addr() } else { Ok(self.addr) }
+    }
+
+    /// What was booked.
+    pub(crate) fn book(&self) -> &Arc<Book> {
+        &self.book
+    }
+
+    /// Takes no more connections.
+    pub(crate) async fn shutdown(mut self) {
+        self.server.abort();
+        // Cancelled, as just asked, or ended before.
+        let _ = (&mut self.server).await;
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Desk {
+    script: Script,
+    book: Arc<Book>,
+}
+
+async fn charge(
+    State(Desk { script, book }): State<Desk>,
+    ConnectInfo(line): ConnectInfo<Line>,
+    headers: HeaderMap,
+    Json(charge): Json<Charge>,
+) -> Response {
+    let call = book.charge_called(&charge.order);
+    let Some(key) = idempotency_key(&headers) else {
+        return problem(StatusCode::BAD_REQUEST, "Idempotency-Key is missing or not a string");
+    };
+    match book.open(&key, &charge) {
+        Opening::OtherPayload => {
+            return problem(StatusCode::UNPROCESSABLE_ENTITY, "the key came with another payload");
+        }
+        Opening::InFlight => {
+            // The script's clock ticks by calls: the one at work is done now.
+            book.charge(&key, &charge);
+            return problem(StatusCode::CONFLICT, "the first call with the key is still at work");
+        }
+        Opening::Free => {}
+    }
+    let act = script.charge(&charge.order, call);
+    if act == Act::Stall {
+        book.begin(&key, &charge);
+    }
+    let work = || {
+        book.charge(&key, &charge);
+        let receipt = Receipt { order: charge.order.clone(), amount: charge.amount };
+        (StatusCode::CREATED, Json(receipt)).into_response()
+    };
+    perform(act, &line, work).await
+}
+
+async fn balance(
+    State(Desk { script, book }): State<Desk>,
+    ConnectInfo(line): ConnectInfo<Line>,
+    Path(account): Path<String>,
+) -> Response {
+    let act = script.balance(&account, book.balance_called(&account));
+    let work = || {
+        let balance = book.balance(&account);
+        Json(Balance { account: account.clone(), balance }).into_response()
+    };
+    perform(act, &line, work).await
+}
+
+async fn label(
+    State(Desk { script, book }): State<Desk>,
+    ConnectInfo(line): ConnectInfo<Line>,
+    Json(label): Json<Label>,
+) -> Response {
+    let act = script.label(&label.parcel, book.label_called(&label.parcel));
+    let work = || {
+        book.label(&label.parcel);
+        (StatusCode::CREATED, Json(label.clone())).into_response()
+    };
+    perform(act, &line, work).await
+}
+
+/// Plays one act. A client that goes away drops this future, and with it what
+/// was not done yet.
+async fn perform(act: Act, line: &Line, work: impl Fn() -> Response) -> Response {
+    let work_if = |worked: bool| worked.then(&work);
+    match act {
+        Act::Work => work(),
+        Act::Fail { status, hint, worked } => {
+            work_if(worked);
+            failed(status, hint)
+        }
+        Act::Reset { after_bytes, worked } => {
+            let answer = work_if(worked).unwrap_or_default();
+            line.cut_after(after_bytes);
+            answer
+        }
+        Act::Late => {
+            let answer = work();
+            tokio::time::sleep(LATE).await;
+            answer
+        }
+        Act::Stall => {
+            tokio::time::sleep(LATE).await;
+            work()
+        }
+        Act::Garble { worked } => {
+            work_if(worked);
+            "<html>ok?".into_response()
+        }
+        Act::Decline => problem(StatusCode::PAYMENT_REQUIRED, "declined"),
+    }
+}
+
+fn failed(status: u16, hint: Hint) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = problem(status, "the gateway is not well");
+    if let Some(value) = retry_after(hint) {
+        response.headers_mut().insert(header::RETRY_AFTER, value);
+    }
+    response
+}
+
+fn retry_after(hint: Hint) -> Option<HeaderValue> {
+    match hint {
+        Hint::None => None,
+        Hint::Seconds(seconds) => Some(HeaderValue::from(seconds)),
+        Hint::Date(ahead) => {
+            let date = Timestamp::now().saturating_add(ahead).ok()?;
+            let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&date).ok()?;
+            HeaderValue::try_from(text).ok()
+        }
+    }
+}
+
+fn problem(status: StatusCode, title: &str) -> Response {
+    (status, Json(serde_json::json!({ "title": title }))).into_response()
+}
+
+/// `None` where there is no key, several, or one that is not a structured-field
+/// string.
+fn idempotency_key(headers: &HeaderMap) -> Option<String> {
+    let mut lines = headers.get_all("idempotency-key").iter();
+    let (Some(value), None) = (lines.next(), lines.next()) else {
+        return None;
+    };
+    let item: sfv::Item = sfv::Parser::new(value.as_bytes()).parse().ok()?;
+    let key = item.bare_item.as_string()?.as_str();
+    (!key.is_empty()).then(|| key.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! What the gateway has on record: the only truth about who was charged.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+/// The payload of `POST /charges`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Charge {
+    pub(crate) order: String,
+    pub(crate) account: String,
+    /// In cents.
+    pub(crate) amount: u64,
+}
+
+/// What the book knows about a key when a call comes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// Nothing, or the finished charge: go on.
+    Free,
+    /// An earlier call with the key is still at work.
+    InFlight,
+    /// The key came with another payload before.
+    OtherPayload,
+}
+
+/// The book, shared by all connections. One key is booked once; two keys for
+/// one order are booked twice, because nobody can see that they are one.
+#[derive(Debug, Default)]
+pub(crate) struct Book(Mutex<Pages>);
+
+#[derive(Debug, Default)]
+struct Pages {
+    entries: Vec<Entry>,
+    keys: HashMap<String, Key>,
+    labels: HashMap<String, u32>,
+    charge_calls: HashMap<String, u32>,
+    balance_calls: HashMap<String, u32>,
+    label_calls: HashMap<String, u32>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: String,
+    charge: Charge,
+}
+
+#[derive(Debug)]
+struct Key {
+    charge: Charge,
+    booked: bool,
+}
+
+/// The book in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Summary {
+    /// Orders that a call came in for.
+    pub(crate) orders: usize,
+    /// Calls received at `/charges`.
+    pub(crate) calls: u64,
+    /// Charges booked.
+    pub(crate) booked: usize,
+    /// Orders booked at least once.
+    pub(crate) charged: usize,
+    /// Orders booked more than once.
+    pub(crate) duplicates: usize,
+    /// Calls received at `/balance`.
+    pub(crate) balance_calls: u64,
+    /// Calls received at `/labels`.
+    pub(crate) label_calls: u64,
+    /// Parcels with a label.
+    pub(crate) labelled: usize,
+    /// Parcels with more than one label.
+    pub(crate) label_duplicates: usize,
+}
+
+impl Book {
+    /// The number, from 1, of this call to charge an order.
+    pub(crate) fn charge_called(&self, order: &str) -> u32 {
+        count(&mut self.pages().charge_calls, order)
+    }
+
+    /// The number, from 1, of this call for an account's balance.
+    pub(crate) fn balance_called(&self, account: &str) -> u32 {
+        count(&mut self.pages().balance_calls, account)
+    }
+
+    /// The number, from 1, of this call to label a parcel.
+    pub(crate) fn label_called(&self, parcel: &str) -> u32 {
+        count(&mut self.pages().label_calls, parcel)
+    }
+
+    /// Looks a key up. The payload is compared before the work in progress.
+    pub(crate) fn open(&self, key: &str, charge: &Charge) -> Opening {
+        match self.pages().keys.get(key) {
+            Some(known) if known.charge != *charge => Opening::OtherPayload,
+            Some(Key { booked: false, .. }) => Opening::InFlight,
+            Some(Key { booked: true, .. }) | None => Opening::Free,
+        }
+    }
+
+    /// Marks a key as in flight until it is booked.
+    pub(crate) fn begin(&self, key: &str, charge: &Charge) {
+        let mut pages = self.pages();
+        let known = pages.keys.entry(key.to_owned());
+        known.or_insert_with(|| Key { charge: charge.clone(), booked: false });
+    }
+
+    /// Books the charge, once a key.
+    pub(crate) fn charge(&self, key: &str, charge: &Charge) {
+        let mut pages = self.pages();
+        let known = pages.keys.entry(key.to_owned());
+        let known = known.or_insert_with(|| Key { charge: charge.clone(), booked: false });
+        if std::mem::replace(&mut known.booked, true) {
+            return;
+        }
+        pages.entries.push(Entry { key: key.to_owned(), charge: charge.clone() });
+    }
+
+    /// Prints a label: each call prints one.
+    pub(crate) fn label(&self, parcel: &str) {
+        *self.pages().labels.entry(parcel.to_owned()).or_default() += 1;
+    }
+
+    /// What was charged to an account, in cents.
+    pub(crate) fn balance(&self, account: &str) -> u64 {
+        let pages = self.pages();
+        let charges = pages.entries.iter().map(|entry| &entry.charge);
+        charges.filter(|charge| charge.account == account).map(|charge| charge.amount).sum()
+    }
+
+    /// The orders that were booked, each with the keys that it was booked
+    /// under: with two keys, it was booked twice.
+    pub(crate) fn charged(&self) -> BTreeMap<String, Vec<String>> {
+        let mut charged: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for Entry { key, charge } in &self.pages().entries {
+            charged.entry(charge.order.clone()).or_default().push(key.clone());
+        }
+        charged
+    }
+
+    /// The book in numbers.
+    pub(crate) fn summary(&self) -> Summary {
+        let charged = self.charged();
+        let pages = self.pages();
+        let calls = |calls: &HashMap<String, u32>| calls.values().copied().map(u64::from).sum();
+        Summary {
+            orders: pages.charge_calls.len(),
+            calls: calls(&pages.charge_calls),
+            booked: pages.entries.len(),
+            charged: charged.len(),
+            duplicates: charged.values().filter(|keys| keys.len() > 1).count(),
+            balance_calls: calls(&pages.balance_calls),
+            label_calls: calls(&pages.label_calls),
+            labelled: pages.labels.len(),
+            label_duplicates: pages.labels.values().filter(|labels| **labels > 1).count(),
+        }
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn count(calls: &mut HashMap<String, u32>, subject: &str) -> u32 {
+    let calls = calls.entry(subject.to_owned()).or_default();
+    *calls += 1;
+    *calls
+}

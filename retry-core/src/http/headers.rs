@@ -1,0 +1,210 @@
+//! The headers that a request and an answer carry about a retry.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use ::http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::{digits, retry_after};
+use crate::classify::{Classify, Failure};
+use crate::hint::Hint;
+use crate::key::{self, IdempotencyKey};
+
+/// `Idempotency-Key`, of the request: the key by which the callee sees that two
+/// calls are one (draft-ietf-httpapi-idempotency-key-header).
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// `retry-attempt`, of the request: the number of the attempt, from 1.
+pub const RETRY_ATTEMPT: HeaderName = HeaderName::from_static("retry-attempt");
+
+/// `retry-remaining-ms`, of the request: what is left of the caller's time in
+/// whole milliseconds, rounded down, never 0.
+pub const RETRY_REMAINING_MS: HeaderName = HeaderName::from_static("retry-remaining-ms");
+
+/// `retry-forbidden`, of the answer: `1` says not to retry.
+pub const RETRY_FORBIDDEN: HeaderName = HeaderName::from_static("retry-forbidden");
+
+/// How a key is written into `Idempotency-Key`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum KeySyntax {
+    /// `"e3c4b417-…"`, the quotes included: a string of RFC 8941, as the draft
+    /// says.
+    #[default]
+    Quoted,
+    /// `e3c4b417-…`, for services that take the characters as they come and
+    /// would make the quotes a part of the key.
+    Bare,
+}
+
+/// Sets `Idempotency-Key`, in the place of any that the request has.
+///
+/// ```
+/// use http::HeaderMap;
+/// use retry_core::IdempotencyKey;
+/// use retry_core::http::{KeySyntax, insert_key};
+///
+/// let key = IdempotencyKey::derive("payments.charge", "order-1")?;
+/// let mut headers = HeaderMap::new();
+/// insert_key(&mut headers, &key, KeySyntax::Quoted);
+/// assert_eq!(headers["idempotency-key"], r#""e3c4b417-f22e-8d73-b6ed-08fd2be399ec""#);
+/// # Ok::<(), retry_core::key::EmptyKey>(())
+/// ```
+pub fn insert_key(headers: &mut HeaderMap, key: &IdempotencyKey, syntax: KeySyntax) {
+    let mut buffer = [0; key::TEXT_LEN];
+    let text = key.text(&mut buffer);
+    let value = match syntax {
+        KeySyntax::Quoted => HeaderValue::try_from(format!("\"{text}\"")),
+        KeySyntax::Bare => HeaderValue::from_str(text),
+    };
+    // A key is hexadecimal digits and hyphens, which every header may hold.
+    if let Ok(value) = value {
+        headers.insert(IDEMPOTENCY_KEY, value);
+    }
+}
+
+/// Sets `retry-attempt` and `retry-remaining-ms`: the number of the attempt,
+/// from 1, and what is left of its time when the request is sent.
+///
+/// ```
+/// use std::time::Duration;
+/// use http::HeaderMap;
+/// use retry_core::http::insert_attempt;
+///
+/// let mut headers = HeaderMap::new();
+/// insert_attempt(&mut headers, 2, Duration::from_micros(1_999_999))?;
+/// assert_eq!(headers["retry-attempt"], "2");
+/// assert_eq!(headers["retry-remaining-ms"], "1999");
+/// # Ok::<(), retry_core::http::NoTimeLeft>(())
+/// ```
+///
+/// # Errors
+/// Less than a millisecond is left. The request must not be sent then: its
+/// answer could not be waited for, and its effect would be unknown.
+pub fn insert_attempt(
+    headers: &mut HeaderMap,
+    number: u32,
+    remaining: Duration,
+) -> Result<(), NoTimeLeft> {
+    let millis = u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX);
+    if millis == 0 {
+        return Err(NoTimeLeft);
+    }
+    headers.insert(RETRY_ATTEMPT, HeaderValue::from(number));
+    headers.insert(RETRY_REMAINING_MS, HeaderValue::from(millis));
+    Ok(())
+}
+
+/// Less than a millisecond is left of the attempt's time: nothing was sent.
+///
+/// As a failure it is transient, effect none, kind timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoTimeLeft;
+
+impl fmt::Display for NoTimeLeft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("less than 1 ms is left of the attempt's time; the request was not sent")
+    }
+}
+
+impl std::error::Error for NoTimeLeft {}
+
+impl Classify for NoTimeLeft {
+    fn classify(&self) -> Failure {
+        Failure::timeout().no_effect()
+    }
+}
+
+/// What the caller of this server has left, by its `retry-remaining-ms`; `None`
+/// where it did not say, or not in digits.
+///
+/// It may only ever shorten the server's own deadline. Of several lines the
+/// shortest counts.
+pub fn remaining(headers: &HeaderMap) -> Option<Duration> {
+    headers
+        .get_all(RETRY_REMAINING_MS)
+        .iter()
+        .filter_map(|value| digits(value.as_bytes()))
+        .min()
+        .map(Duration::from_millis)
+}
+
+/// What an answer asks of the retry: "do not" by `retry-forbidden: 1`, else the
+/// wait of its [`Retry-After`](retry_after()).
+///
+/// ```
+/// use std::time::SystemTime;
+/// use http::{HeaderMap, HeaderValue};
+/// use retry_core::Hint;
+/// use retry_core::http::{RETRY_FORBIDDEN, hint};
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert(RETRY_FORBIDDEN, HeaderValue::from_static("1"));
+/// assert_eq!(hint(&headers, SystemTime::now()), Some(Hint::DoNotRetry));
+/// ```
+pub fn hint(headers: &HeaderMap, now: SystemTime) -> Option<Hint> {
+    if headers.get_all(RETRY_FORBIDDEN).iter().any(|value| value == "1") {
+        return Some(Hint::DoNotRetry);
+    }
+    retry_after(headers, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::{Class, Effect};
+
+    #[test]
+    fn a_key_replaces_the_one_before() {
+        let key = IdempotencyKey::derive("payments.charge", "order-1").unwrap();
+        let mut headers = HeaderMap::new();
+        insert_key(&mut headers, &key.child("refund"), KeySyntax::default());
+        insert_key(&mut headers, &key, KeySyntax::Bare);
+        let all: Vec<_> = headers.get_all("Idempotency-Key").iter().collect();
+        assert_eq!(all, ["e3c4b417-f22e-8d73-b6ed-08fd2be399ec"]);
+    }
+
+    #[test]
+    fn what_is_left_is_rounded_down_and_nothing_is_not_sent() {
+        let mut headers = HeaderMap::new();
+        for nanos in [0, 1, 999_999] {
+            let left = Duration::from_nanos(nanos);
+            assert_eq!(insert_attempt(&mut headers, 1, left), Err(NoTimeLeft));
+        }
+        assert!(headers.is_empty());
+        assert_eq!(insert_attempt(&mut headers, u32::MAX, Duration::MAX), Ok(()));
+        assert_eq!(headers[RETRY_ATTEMPT], "4294967295");
+        assert_eq!(headers[RETRY_REMAINING_MS], "18446744073709551615");
+        assert_eq!(insert_attempt(&mut headers, 1, Duration::from_millis(1)), Ok(()));
+        assert_eq!(headers[RETRY_REMAINING_MS], "1");
+    }
+
+    #[test]
+    fn no_time_left_is_certainly_without_effect() {
+        let failure = NoTimeLeft.classify();
+        assert_eq!((failure.class(), failure.effect()), (Class::Transient, Effect::None));
+    }
+
+    #[test]
+    fn the_callers_remaining_time_is_the_shortest_that_it_says() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(remaining(&headers), None);
+        for value in ["+5", "-1", "", "1.5"] {
+            headers.insert(RETRY_REMAINING_MS, value.parse().unwrap());
+            assert_eq!(remaining(&headers), None, "{value:?}");
+        }
+        headers.append(RETRY_REMAINING_MS, "700".parse().unwrap());
+        headers.append(RETRY_REMAINING_MS, "500".parse().unwrap());
+        assert_eq!(remaining(&headers), Some(Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn only_1_forbids() {
+        let mut headers = HeaderMap::new();
+        for value in ["0", "", "true", "11"] {
+            headers.insert(RETRY_FORBIDDEN, value.parse().unwrap());
+            assert_eq!(hint(&headers, SystemTime::UNIX_EPOCH), None, "{value:?}");
+        }
+        headers.append(RETRY_FORBIDDEN, "1".parse().unwrap());
+        assert_eq!(hint(&headers, SystemTime::UNIX_EPOCH), Some(Hint::DoNotRetry));
+    }
+}
