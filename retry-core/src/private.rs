@@ -1,0 +1,4 @@
+//! What the macros' expansions name. Not part of the interface: it changes with
+//! any release.
+
+pub use crate::classify::fields::{AskedWait, FailureCode};
