@@ -5,6 +5,8 @@ use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
 mod classify;
+#[cfg_attr(not(test), expect(dead_code, reason = "read by `#[retryable]`"))]
+mod duration;
 mod errors;
 mod options;
 
