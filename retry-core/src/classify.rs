@@ -1,5 +1,6 @@
 //! What an error means for the retry.
 
+pub(crate) mod fields;
 mod io;
 mod rules;
 
@@ -35,7 +36,7 @@ pub use rules::{Rules, find_source, when};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say which of its errors may be retried",
     label = "no classification for this error type",
-    note = "derive it with `#[derive(Classify)]`, or name a function with `#[retryable(classify = path::to::function)]`"
+    note = "derive it with `#[derive(Classify)]`, or name a function: in an attribute `#[retryable(classify = path::to::function)]`, on a variant `#[retry(with = path::to::function)]`"
 )]
 pub trait Classify {
     /// The failure that this error stands for.

@@ -15,6 +15,8 @@ pub mod key;
 mod ledger;
 mod operation_id;
 mod policy;
+#[cfg(feature = "macros")]
+mod macros;
 mod stop;
 mod stopped;
 
@@ -50,3 +52,6 @@ pub use scope::Scoped;
 pub use stop::{StopReason, UnknownStopReason};
 pub use stopped::{FailedAttempt, Stopped};
 pub use within::{Within, within};
+
+#[cfg(feature = "macros")]
+pub use macros::Classify;

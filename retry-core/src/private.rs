@@ -1,3 +1,5 @@
-//! What the macros' output names. Not part of the public interface.
+//! What the macros' expansions name. Not part of the interface: it changes with
+//! any release.
 
+pub use crate::classify::fields::{AskedWait, FailureCode};
 pub use crate::run::{Describe, Run, Spec};

@@ -1,1 +1,17 @@
-//! The macros of `retry-core`. Nobody depends on this crate directly.
+//! The macros of `retry-core`. Nobody depends on this crate directly: the two
+//! are released together, and `retry-core` re-exports everything here.
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+mod classify;
+#[cfg_attr(not(test), expect(dead_code, reason = "read by `#[retryable]`"))]
+mod duration;
+mod errors;
+mod options;
+
+/// Derives `Classify`.
+#[proc_macro_derive(Classify, attributes(retry))]
+pub fn derive_classify(input: TokenStream) -> TokenStream {
+    classify::expand(parse_macro_input!(input as DeriveInput)).into()
+}

@@ -1,0 +1,95 @@
+//! The macros, documented here: an example compiles only where the types are.
+
+/// Derives [`Classify`](trait@crate::Classify) on an enum or a struct: each
+/// error says once, where it is declared, what it means for the retry.
+///
+/// ```
+/// use std::time::Duration;
+/// use retry_core::{Classify, Failure, Kind};
+///
+/// #[derive(Classify)]
+/// enum PayError {
+///     /// Never left this host: nothing can have happened.
+///     #[retry(transient, no_effect, kind = connect)]
+///     Unreachable,
+///     #[retry(transient, no_effect, kind = throttled, after = retry_after)]
+///     Busy { retry_after: Option<Duration> },
+///     /// May have happened.
+///     #[retry(transient, kind = server, code = status)]
+///     Server { status: u16 },
+///     #[retry(permanent)]
+///     Declined(String),
+///     /// A person decides.
+///     #[retry(unknown)]
+///     Garbled,
+///     /// Ask the inner error.
+///     #[retry(delegate)]
+///     Io(std::io::Error),
+/// }
+///
+/// let error = PayError::Server { status: 503 };
+/// assert_eq!(error.classify(), Failure::transient().with_kind(Kind::Server).with_code(503));
+/// ```
+///
+/// # Options
+///
+/// They stand in `#[retry(…)]` above a variant, or above a struct. There is no
+/// default: a variant without a classification does not compile.
+///
+/// One classification:
+///
+/// | option | the failure |
+/// |---|---|
+/// | `transient` | another attempt may succeed |
+/// | `permanent` | no attempt will succeed |
+/// | `unknown` | nobody can tell; a person decides |
+/// | `delegate` | what the only field answers, with its hint, its code and, where it is the `Stopped` of a nested operation, its reason |
+/// | `delegate = field` | what this field answers |
+/// | `with = path` | what a function answers: anything that is `Into<Failure>`, such as a [`Class`](crate::Class). On a variant it is called with a reference to each field, in order; on a struct with `&self` |
+///
+/// `transient` on a variant that holds a nested stop starts afresh: the outer
+/// operation retries what the inner one has given up.
+///
+/// Beside it, any of these. Next to `delegate` and `with` they replace that one
+/// part of the answer.
+///
+/// | option | the failure | example |
+/// |---|---|---|
+/// | `no_effect` | the failed attempt certainly changed nothing; without it, it may have | `transient, no_effect` |
+/// | `kind = …` | `timeout`, `throttled`, `connect`, `server` or `other` (the default) | `transient, kind = server` |
+/// | `code = field` | the other side's number: an integer up to 64 bits, or an `Option` of one | `transient, code = status`, `permanent, code = 0` |
+/// | `after = field` | the wait that the other side asked for: a `Duration`, a [`Hint`](crate::Hint), or an `Option` of either. Not with `permanent` and `unknown`, which have no next attempt | `transient, after = retry_after` |
+///
+/// A field is named, or counted from 0. Above an enum, or beside the options of
+/// a struct, `crate = path` says where `retry_core` is, for crates that have it
+/// only through another one.
+///
+/// # Generics
+///
+/// `delegate` adds the bound `FieldType: Classify` where the field's type
+/// mentions a type parameter. Nothing else adds a bound.
+///
+/// ```
+/// # use retry_core::Classify;
+/// #[derive(Classify)]
+/// enum Layered<E> {
+///     #[retry(delegate)]
+///     Inner(E),
+///     #[retry(transient, no_effect)]
+///     Full,
+/// }
+/// ```
+///
+/// # Mistakes
+///
+/// Two classifications of one variant do not compile:
+///
+/// ```compile_fail
+/// # use retry_core::Classify;
+/// #[derive(Classify)]
+/// enum PayError {
+///     #[retry(transient, permanent)]
+///     Declined,
+/// }
+/// ```
+pub use retry_macros::Classify;

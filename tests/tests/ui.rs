@@ -1,0 +1,11 @@
+//! What the compiler says to an author, read as product copy.
+//!
+//! After a change of wording run with `TRYBUILD=overwrite`, and read every
+//! changed `.stderr` aloud.
+
+#[test]
+fn classify() {
+    let cases = trybuild::TestCases::new();
+    cases.pass("ui/classify/pass/*.rs");
+    cases.compile_fail("ui/classify/fail/*.rs");
+}
