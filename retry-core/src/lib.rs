@@ -13,10 +13,11 @@ mod hint;
 pub mod http;
 pub mod key;
 mod ledger;
-mod operation_id;
-mod policy;
 #[cfg(feature = "macros")]
 mod macros;
+mod non_idempotent;
+mod operation_id;
+mod policy;
 mod stop;
 mod stopped;
 
@@ -43,6 +44,7 @@ pub use explain::{Explanation, PlannedAttempt, WorstCase};
 pub use hint::Hint;
 pub use key::IdempotencyKey;
 pub use ledger::Ledger;
+pub use non_idempotent::{Marked, NonIdempotent, Repeatable};
 pub use observe::Observer;
 pub use operation::{Accept, ByTrait, Classifier, Operation, Rejecter};
 pub use operation_id::OperationId;
@@ -54,4 +56,4 @@ pub use stopped::{FailedAttempt, Stopped};
 pub use within::{Within, within};
 
 #[cfg(feature = "macros")]
-pub use macros::Classify;
+pub use macros::{Classify, non_idempotent};

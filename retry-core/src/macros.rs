@@ -93,3 +93,84 @@
 /// }
 /// ```
 pub use retry_macros::Classify;
+
+/// Marks a function whose call must not run twice: it returns a
+/// [`NonIdempotent`](crate::NonIdempotent), which can be awaited anywhere except
+/// in a retried body.
+///
+/// ```
+/// use retry_core::non_idempotent;
+///
+/// struct Printer;
+/// struct Parcel(u64);
+///
+/// impl Printer {
+///     #[non_idempotent]
+///     async fn print_label(&self, parcel: &Parcel) -> Result<(), std::io::Error> {
+///         // …
+///         # Ok(())
+///     }
+/// }
+///
+/// async fn ship(printer: &Printer, parcel: &Parcel) -> Result<(), std::io::Error> {
+///     printer.print_label(parcel).await
+/// }
+/// ```
+///
+/// In the body of `#[retryable(idempotent)]` or `#[retryable(key = …)]` the same
+/// `.await` does not compile, and says what to do: call a keyed variant, move
+/// the call out of the retried body, or declare the operation `at_most_once`. A
+/// function that takes the idempotency key and passes it on is not marked: with
+/// the key it can be repeated.
+///
+/// # Where it goes
+///
+/// | on | the function returns |
+/// |---|---|
+/// | `async fn f(…) -> R` | `NonIdempotent<impl Future<Output = R>>` |
+/// | `fn f(…) -> impl Future<Output = R> + Send` | `NonIdempotent<impl Future<Output = R> + Send>` |
+/// | `fn f(…) -> Pin<Box<dyn Future<Output = R> + '_>>`, and what `#[async_trait]` makes | `NonIdempotent<Pin<Box<dyn Future<Output = R> + '_>>>` |
+///
+/// Free functions, methods, methods of a trait with and without a default body,
+/// and of its impls: on a trait's method it goes on the trait and on each impl.
+/// What is not a future is refused. The future is `Send` where it was; nothing
+/// is boxed.
+///
+/// A trait can still promise more about its futures, and an impl of it can be an
+/// `async fn`:
+///
+/// ```
+/// use retry_core::non_idempotent;
+///
+/// trait Bank {
+///     #[non_idempotent]
+///     fn charge(&self, amount: u64) -> impl Future<Output = u64> + Send;
+/// }
+///
+/// struct Local;
+///
+/// impl Bank for Local {
+///     #[non_idempotent]
+///     async fn charge(&self, amount: u64) -> u64 {
+///         amount
+///     }
+/// }
+/// ```
+///
+/// With `#[retryable]` or `#[tracing::instrument]` on the same function the
+/// order is free: these two expand first.
+///
+/// # Options
+///
+/// | option | meaning | example |
+/// |---|---|---|
+/// | `crate = path` | where `retry_core` is, for crates that have it only through another one | `#[non_idempotent(crate = facade::retry_core)]` |
+///
+/// # Mistakes
+///
+/// ```compile_fail
+/// # use retry_core::non_idempotent;
+/// #[non_idempotent]
+/// fn print_label(parcel: u64) {}
+/// ```
+pub use retry_macros::non_idempotent;

@@ -2,4 +2,5 @@
 //! any release.
 
 pub use crate::classify::fields::{AskedWait, FailureCode};
+pub use crate::non_idempotent::{Guard, ReturnedFuture};
 pub use crate::run::{Describe, Run, Spec};

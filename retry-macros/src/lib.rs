@@ -1,5 +1,6 @@
 //! The macros of `retry-core`. Nobody depends on this crate directly: the two
-//! are released together, and `retry-core` re-exports everything here.
+//! are released together, and `retry-core` re-exports everything here with its
+//! documentation.
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -8,7 +9,15 @@ mod classify;
 #[cfg_attr(not(test), expect(dead_code, reason = "read by `#[retryable]`"))]
 mod duration;
 mod errors;
+mod inferred;
+mod non_idempotent;
 mod options;
+
+/// Marks a function as one that must not run twice.
+#[proc_macro_attribute]
+pub fn non_idempotent(options: TokenStream, item: TokenStream) -> TokenStream {
+    non_idempotent::expand(options.into(), item.into()).into()
+}
 
 /// Derives `Classify`.
 #[proc_macro_derive(Classify, attributes(retry))]

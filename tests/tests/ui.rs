@@ -9,3 +9,10 @@ fn classify() {
     cases.pass("ui/classify/pass/*.rs");
     cases.compile_fail("ui/classify/fail/*.rs");
 }
+
+#[test]
+fn non_idempotent() {
+    let cases = trybuild::TestCases::new();
+    cases.pass("ui/non_idempotent/pass/*.rs");
+    cases.compile_fail("ui/non_idempotent/fail/*.rs");
+}
