@@ -43,7 +43,7 @@
 /// | `transient` | another attempt may succeed |
 /// | `permanent` | no attempt will succeed |
 /// | `unknown` | nobody can tell; a person decides |
-/// | `delegate` | what the only field answers, with its hint, its code and, where it is the `Stopped` of a nested operation, its reason |
+/// | `delegate` | what the only field answers, with its hint, its code and, where it is the [`Stopped`](crate::Stopped) of a nested operation, its reason |
 /// | `delegate = field` | what this field answers |
 /// | `with = path` | what a function answers: anything that is `Into<Failure>`, such as a [`Class`](crate::Class). On a variant it is called with a reference to each field, in order; on a struct with `&self` |
 ///

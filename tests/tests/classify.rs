@@ -1,9 +1,13 @@
 //! What `#[derive(Classify)]` answers.
 
 use std::io;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use retry_core::{Class, Classify, Effect, Failure, Hint, Kind};
+use retry_core::clock::{Clock, VirtualClock};
+use retry_core::{
+    Class, Classify, Effect, Failure, Hint, Kind, Operation, Policy, StopReason, Stopped,
+};
 
 #[derive(Debug, thiserror::Error, Classify)]
 enum PayError {
@@ -50,6 +54,41 @@ fn each_variant_answers_as_written() {
 fn delegate_answers_as_the_inner_error() {
     let inner = || io::Error::from(io::ErrorKind::ConnectionRefused);
     assert_eq!(PayError::from(inner()).classify(), inner().classify());
+}
+
+#[derive(Classify)]
+enum Outer {
+    #[retry(delegate)]
+    Asked(Stopped<io::Error>),
+    #[retry(delegate, kind = server)]
+    AskedInPart(Stopped<io::Error>),
+    #[retry(transient)]
+    Afresh(#[allow(dead_code)] Stopped<io::Error>),
+}
+
+/// The outer operation does not retry what the inner one has given up, unless
+/// its author says so.
+#[test]
+fn delegate_keeps_the_reason_of_a_nested_stop_and_transient_clears_it() {
+    let stopped = || {
+        let policy = Policy::new(1, Duration::from_secs(1));
+        let inner = Operation::idempotent("inner", policy)
+            .run(async |_| Err::<(), _>(io::Error::from(io::ErrorKind::ConnectionReset)));
+        let mut inner = std::pin::pin!(VirtualClock::new().scope(inner));
+        loop {
+            if let Poll::Ready(output) =
+                inner.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+            {
+                return output.unwrap_err();
+            }
+        }
+    };
+    let asked = Outer::Asked(stopped()).classify();
+    assert_eq!(asked.inner(), Some(StopReason::AttemptsExhausted));
+    assert_eq!(asked.class(), Class::Permanent);
+    let in_part = Outer::AskedInPart(stopped()).classify();
+    assert_eq!(in_part, asked.with_kind(Kind::Server));
+    assert_eq!(Outer::Afresh(stopped()).classify(), Failure::transient());
 }
 
 /// An error that has something to say about everything.

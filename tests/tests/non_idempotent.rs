@@ -1,5 +1,5 @@
-//! What `#[non_idempotent]` makes of a function: outside of a retried body, the
-//! same function.
+//! What `#[non_idempotent]` makes of a function: outside of an attempt the same
+//! function, and inside one a call that the attempt learns of.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -7,7 +7,10 @@ use std::future::ready;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use retry_core::{NonIdempotent, non_idempotent};
+use std::time::Duration;
+
+use retry_core::clock::{Clock, VirtualClock};
+use retry_core::{Classify, NonIdempotent, Operation, Policy, StopReason, non_idempotent};
 
 /// Runs a future that waits for nothing.
 fn run<F: IntoFuture>(future: F) -> F::Output {
@@ -276,14 +279,16 @@ mod shadowed {
         output: u8,
         future: impl Option,
         (argument0, argument2): (u8, u8),
+        #[cfg(any())] absent: u8,
+        #[cfg(not(any()))] present: u8,
     ) -> (u8, String) {
-        (output + argument0 + argument2, format!("{future:?}"))
+        (output + argument0 + argument2 + present, format!("{future:?}"))
     }
 }
 
 #[test]
 fn names_are_the_authors() {
-    assert_eq!(run(shadowed::names(1, 'x', (2, 3))), (6, "'x'".to_owned()));
+    assert_eq!(run(shadowed::names(1, 'x', (2, 3), 4)), (10, "'x'".to_owned()));
 }
 
 mod renamed {
@@ -306,4 +311,86 @@ mod renamed {
 fn the_crate_may_have_another_path() {
     assert_eq!(run(renamed::charge()), 1);
     assert_eq!(run(renamed::returned()), 2);
+}
+
+/// Left this host or not; either way the next attempt may succeed.
+#[derive(Debug, Classify)]
+enum Busy {
+    #[retry(transient)]
+    Answered,
+    #[retry(transient, no_effect)]
+    Unreachable,
+}
+
+/// What types cannot see: the call is in a helper.
+async fn hidden(calls: &RefCell<u64>) {
+    book_one(calls).await;
+}
+
+#[non_idempotent]
+async fn book_one(calls: &RefCell<u64>) {
+    *calls.borrow_mut() += 1;
+    ready(()).await;
+}
+
+/// One call to whoever awaits it, whatever it is made of.
+#[non_idempotent]
+async fn book_through(calls: &RefCell<u64>) {
+    book_one(calls).await;
+}
+
+const THREE: Policy = Policy::new(3, Duration::from_secs(60));
+
+/// How the operation stopped, on a clock of its own.
+fn stop<F: Future<Output = Result<(), Busy>>>(
+    operation: Operation,
+    attempt: impl Fn() -> F,
+) -> Option<(StopReason, u32)> {
+    let operation = operation.run(|_| attempt());
+    let stopped = run(VirtualClock::new().scope(operation)).err()?;
+    Some((stopped.reason(), stopped.attempts()))
+}
+
+#[test]
+fn n3_a_hidden_call_runs_once_and_the_operation_says_so() {
+    let calls = RefCell::new(0);
+    let attempt = || async {
+        hidden(&calls).await;
+        Err(Busy::Answered)
+    };
+    let operation = Operation::idempotent("orders.place", THREE);
+    assert_eq!(stop(operation, attempt), Some((StopReason::NotIdempotent, 1)));
+    assert_eq!(calls.into_inner(), 1);
+}
+
+#[test]
+fn a_call_that_is_never_polled_counts_for_nothing() {
+    let calls = RefCell::new(0);
+    let attempt = || async {
+        drop(book_one(&calls));
+        drop(book_one(&calls).into_future());
+        Err(Busy::Answered)
+    };
+    let operation = Operation::idempotent("orders.place", THREE);
+    assert_eq!(stop(operation, attempt), Some((StopReason::AttemptsExhausted, 3)));
+    assert_eq!(calls.into_inner(), 0);
+}
+
+/// `no_effect` speaks for one call: of a second one it says nothing.
+#[test]
+fn a_call_and_what_it_makes_count_as_one() {
+    let calls = RefCell::new(0);
+    let through = || async {
+        book_through(&calls).await;
+        Err(Busy::Unreachable)
+    };
+    let operation = Operation::at_most_once("labels.print", THREE);
+    assert_eq!(stop(operation.clone(), through), Some((StopReason::AttemptsExhausted, 3)));
+    let twice = || async {
+        book_through(&calls).await;
+        book_one(&calls).await;
+        Err(Busy::Unreachable)
+    };
+    assert_eq!(stop(operation, twice), Some((StopReason::ManualReview, 1)));
+    assert_eq!(calls.into_inner(), 5);
 }
