@@ -13,6 +13,20 @@ use crate::operation_id::OperationId;
 ///
 /// Bound as `attempt` in the body by `#[retryable(attempt, …)]`; handed to the
 /// closure by [`Operation::run`](crate::Operation::run).
+///
+/// ```
+/// use std::time::Duration;
+/// use retry_core::{Attempt, Stopped, retryable};
+///
+/// # #[derive(Debug, retry_core::Classify)] #[retry(transient)] struct Busy;
+/// #[retryable(idempotent, attempt, max_attempts = 3, deadline = "5s")]
+/// async fn poll() -> Result<u32, Stopped<Busy>> {
+///     if attempt.is_last() {
+///         return Ok(attempt.number());
+///     }
+///     Err(Busy)
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Attempt {
     pub(crate) number: u32,

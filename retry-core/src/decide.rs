@@ -368,7 +368,7 @@ fn schedule(
 /// from returning together, and stays before the deadline.
 fn spread(hint: Nanos, left: Nanos, unit: u32) -> Nanos {
     let span = (hint.wide() / 2).min(left.minus(hint).wide());
-    hint.plus(Nanos::saturating(span * u128::from(unit) >> 32))
+    hint.plus(Nanos::saturating((span * u128::from(unit)) >> 32))
 }
 
 fn within_nesting_limit(ledger: &Ledger, situation: &Situation) -> Result<(), Stop> {

@@ -55,6 +55,9 @@ impl IdempotencyKey {
         Self::hash(["retry idempotency key v1 child", self.text(&mut text), label])
     }
 
+    /// Stands for a key that could not be derived, and is never seen.
+    pub(crate) const NIL: Self = Self([0; 16]);
+
     /// The sixteen bytes.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
@@ -278,7 +281,7 @@ mod tests {
         let decimal = key("op", "42");
         assert_eq!(key("op", 42_u8), decimal);
         assert_eq!(key("op", 42_i128), decimal);
-        assert_eq!(key("op", &42_usize), decimal);
+        assert_eq!(key("op", 42_usize), decimal);
         assert_eq!(key("op", std::sync::Arc::<str>::from("42")), decimal);
         assert_eq!(key("op", std::borrow::Cow::Borrowed("42")), decimal);
         assert_eq!(key("op", u128::MAX), key("op", "340282366920938463463374607431768211455"));

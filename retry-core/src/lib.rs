@@ -28,7 +28,9 @@ pub mod observe;
 mod retrier;
 
 mod operation;
+mod outcome;
 mod run;
+mod textual;
 mod within;
 
 #[doc(hidden)]
@@ -56,4 +58,4 @@ pub use stopped::{FailedAttempt, Stopped};
 pub use within::{Within, within};
 
 #[cfg(feature = "macros")]
-pub use macros::{Classify, non_idempotent};
+pub use macros::{Classify, non_idempotent, retryable};

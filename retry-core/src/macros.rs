@@ -174,3 +174,5 @@ pub use retry_macros::Classify;
 /// fn print_label(parcel: u64) {}
 /// ```
 pub use retry_macros::non_idempotent;
+
+pub use retry_macros::retryable;

@@ -116,7 +116,7 @@ impl<C, R> Operation<C, R> {
         let Self { spec, key, retrier, classify, reject } = self;
         let mut run = Run::new(&spec, retrier);
         if let Some(key) = key {
-            run.derive_key(&Derived(key))?;
+            run.derive_key(&Derived(key));
         }
         loop {
             run.begin()?;

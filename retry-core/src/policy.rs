@@ -139,13 +139,13 @@ impl Policy {
             }
             _ => {}
         }
-        if let Some(cap) = self.backoff.written_cap() {
-            if cap.get() < self.backoff.base().get() {
-                return Err(PolicyError::CapBelowBase {
-                    cap: cap.duration(),
-                    base: self.backoff.base().duration(),
-                });
-            }
+        if let Some(cap) = self.backoff.written_cap()
+            && cap.get() < self.backoff.base().get()
+        {
+            return Err(PolicyError::CapBelowBase {
+                cap: cap.duration(),
+                base: self.backoff.base().duration(),
+            });
         }
         let (quantum, cap) = (self.backoff.quantum_nanos(), self.backoff.effective_cap());
         if quantum.get() > cap.get() {

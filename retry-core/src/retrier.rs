@@ -9,6 +9,25 @@ use crate::observe::{Observer, Observers};
 /// What operations share: the clock and the observers. Built once, cloned
 /// cheaply, handed to `with =` in the attribute or to
 /// [`Operation::with`](crate::Operation::with).
+///
+/// ```
+/// use retry_core::observe::Recorder;
+/// use retry_core::{Retrier, Stopped, retryable};
+///
+/// # #[derive(Debug, retry_core::Classify)] #[retry(transient)] struct Busy;
+/// struct Prices {
+///     retries: Retrier,
+/// }
+///
+/// impl Prices {
+///     #[retryable(idempotent, max_attempts = 3, deadline = "5s", with = self.retries)]
+///     async fn latest(&self) -> Result<u32, Stopped<Busy>> {
+///         Ok(7)
+///     }
+/// }
+///
+/// let prices = Prices { retries: Retrier::builder().observer(Recorder::new()).build() };
+/// ```
 #[derive(Clone)]
 pub struct Retrier(Arc<Parts>);
 

@@ -18,7 +18,7 @@ use crate::attempt::Attempt;
 use crate::classify::Failure;
 use crate::clock::{ClockHandle, Timer};
 use crate::decide::{Decision, Safety, Situation, Stop, decide, decide_start};
-use crate::key::{IdempotencyKey, ToKey};
+use crate::key::{EmptyKey, IdempotencyKey, ToKey};
 use crate::ledger::Ledger;
 use crate::nanos::Nanos;
 use crate::observe::{AttemptFailed, AttemptStarted, Cancelled, OperationStopped, Succeeded};
@@ -45,7 +45,7 @@ pub struct Run<'a, E> {
     clock: ClockHandle,
     start: Instant,
     around: Around,
-    key: Option<IdempotencyKey>,
+    key: Key,
     /// Which call of the process it is; zero until the id is asked for.
     sequence: u64,
     ledger: Ledger,
@@ -70,6 +70,14 @@ enum Phase {
     Done,
 }
 
+#[derive(Clone, Copy)]
+enum Key {
+    None,
+    Derived(IdempotencyKey),
+    Empty,
+    Unnamed,
+}
+
 impl<'a, E> Run<'a, E> {
     /// An operation that starts now.
     #[inline]
@@ -82,7 +90,7 @@ impl<'a, E> Run<'a, E> {
             clock,
             start,
             around,
-            key: None,
+            key: Key::None,
             sequence: 0,
             ledger: Ledger::new(),
             effects: 0,
@@ -94,23 +102,20 @@ impl<'a, E> Run<'a, E> {
         }
     }
 
-    /// Derives the operation's key.
-    ///
-    /// # Errors
-    /// An empty key stops the operation before its first attempt.
-    pub fn derive_key(
-        &mut self,
-        key: &(impl ToKey + ?Sized),
-    ) -> Result<IdempotencyKey, Stopped<E>> {
-        if self.spec.name().is_empty() {
-            return Err(self.stop(Stop::invalid(PolicyError::EmptyName)));
-        }
-        match key.to_key(self.spec.name()) {
-            Ok(key) => {
-                self.key = Some(key);
-                Ok(key)
+    /// Derives the operation's key. One that cannot be used stops the operation
+    /// before its first attempt; what is answered then is never read.
+    pub fn derive_key(&mut self, key: &(impl ToKey + ?Sized)) -> IdempotencyKey {
+        self.key = if self.spec.name().is_empty() {
+            Key::Unnamed
+        } else {
+            match key.to_key(self.spec.name()) {
+                Ok(key) => Key::Derived(key),
+                Err(EmptyKey) => Key::Empty,
             }
-            Err(empty) => Err(self.stop(Stop::invalid(empty.into()))),
+        };
+        match self.key {
+            Key::Derived(key) => key,
+            _ => IdempotencyKey::NIL,
         }
     }
 
@@ -343,12 +348,12 @@ impl<E> Run<'_, E> {
     /// What must hold before the first attempt, beside what is decided.
     #[inline]
     fn check(&mut self) -> Result<(), Stopped<E>> {
-        let checked = if self.clock.is_missing() {
-            Err(PolicyError::NoClock)
-        } else if self.spec.is_validated() {
-            Ok(())
-        } else {
-            self.spec.policy().validate()
+        let checked = match self.key {
+            _ if self.clock.is_missing() => Err(PolicyError::NoClock),
+            Key::Empty => Err(PolicyError::EmptyKey),
+            Key::Unnamed => Err(PolicyError::EmptyName),
+            _ if self.spec.is_validated() => Ok(()),
+            _ => self.spec.policy().validate(),
         };
         checked.map_err(|error| self.stop(Stop::invalid(error)))
     }
@@ -378,7 +383,7 @@ impl<E> Run<'_, E> {
     }
 
     fn id(&mut self) -> OperationId {
-        if let Some(key) = self.key {
+        if let Key::Derived(key) = self.key {
             return OperationId::keyed(self.spec.name().clone(), key);
         }
         let process = self.clock.process();

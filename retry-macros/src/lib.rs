@@ -6,12 +6,18 @@ use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
 mod classify;
-#[cfg_attr(not(test), expect(dead_code, reason = "read by `#[retryable]`"))]
 mod duration;
 mod errors;
 mod inferred;
 mod non_idempotent;
 mod options;
+mod retryable;
+
+/// Turns an `async fn`, one attempt of an operation, into the operation.
+#[proc_macro_attribute]
+pub fn retryable(options: TokenStream, item: TokenStream) -> TokenStream {
+    retryable::expand(options.into(), item.into()).into()
+}
 
 /// Marks a function as one that must not run twice.
 #[proc_macro_attribute]

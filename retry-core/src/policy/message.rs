@@ -55,11 +55,11 @@ impl Message {
     /// are below 2⁶⁴ nanoseconds.
     pub(crate) const fn duration(self, duration: Duration) -> Self {
         let nanos = duration.as_nanos() as u64;
-        if nanos % 1_000_000_000 == 0 {
+        if nanos.is_multiple_of(1_000_000_000) {
             self.number(nanos / 1_000_000_000).text("s")
-        } else if nanos % 1_000_000 == 0 {
+        } else if nanos.is_multiple_of(1_000_000) {
             self.number(nanos / 1_000_000).text("ms")
-        } else if nanos % 1_000 == 0 {
+        } else if nanos.is_multiple_of(1_000) {
             self.number(nanos / 1_000).text("us")
         } else {
             self.number(nanos).text("ns")

@@ -1,0 +1,289 @@
+//! What the author wrote, with the tokens to blame.
+
+use std::time::Duration;
+
+use proc_macro2::{Group, Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::{Attribute, Expr, Ident, Lit, Path, Signature, Token, Type, Visibility, token};
+
+use crate::errors::Errors;
+use crate::{duration, options};
+
+/// The options of one attribute.
+pub(super) struct Options {
+    /// Where the attribute stands.
+    pub(super) span: Span,
+    pub(super) krate: Option<Given<Path>>,
+    pub(super) name: Option<Given<Expr>>,
+    pub(super) idempotent: Option<Given<()>>,
+    pub(super) key: Option<Given<Expr>>,
+    pub(super) at_most_once: Option<Given<()>>,
+    pub(super) policy: Option<Given<Expr>>,
+    pub(super) max_attempts: Option<Given<Expr>>,
+    pub(super) deadline: Option<Given<Time>>,
+    pub(super) attempt_timeout: Option<Given<Time>>,
+    pub(super) hint_limit: Option<Given<Time>>,
+    pub(super) backoff: Option<Given<Expr>>,
+    pub(super) classify: Option<Given<Expr>>,
+    pub(super) error: Option<Given<Type>>,
+    pub(super) with: Option<Given<Expr>>,
+    pub(super) attempt: Option<Given<()>>,
+    pub(super) before_retry: Option<Given<Expr>>,
+    pub(super) reject: Option<Given<Expr>>,
+    /// An option could not be read at all: what is missing may be that one.
+    pub(super) unreadable: bool,
+}
+
+/// An option that was given. Without a value it could not be read, which is
+/// reported.
+pub(super) struct Given<T> {
+    pub(super) option: Ident,
+    pub(super) value: Option<T>,
+}
+
+/// A duration: text that the macro reads, or the author's expression.
+pub(super) enum Time {
+    Literal(Duration, Span),
+    Expr(Expr),
+}
+
+/// The function, its body unread.
+pub(super) struct Function {
+    pub(super) attrs: Vec<Attribute>,
+    pub(super) vis: Visibility,
+    pub(super) sig: Signature,
+    pub(super) body: Group,
+}
+
+const OPTIONS: [&str; 17] = [
+    "name",
+    "idempotent",
+    "key",
+    "at_most_once",
+    "max_attempts",
+    "deadline",
+    "attempt_timeout",
+    "backoff",
+    "hint_limit",
+    "policy",
+    "classify",
+    "error",
+    "with",
+    "attempt",
+    "before_retry",
+    "reject",
+    "crate",
+];
+
+pub(super) fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
+    let mut given = Options {
+        span: Span::call_site(),
+        krate: None,
+        name: None,
+        idempotent: None,
+        key: None,
+        at_most_once: None,
+        policy: None,
+        max_attempts: None,
+        deadline: None,
+        attempt_timeout: None,
+        hint_limit: None,
+        backoff: None,
+        classify: None,
+        error: None,
+        with: None,
+        attempt: None,
+        before_retry: None,
+        reject: None,
+        unreadable: false,
+    };
+    let before = errors.count();
+    let list = |input: ParseStream<'_>| {
+        options::each(input, errors, |name, input, _| given.read(name, input));
+        Ok(())
+    };
+    // The list reports its mistakes itself.
+    let _ = list.parse2(tokens);
+    given.unreadable |= errors.count() > before;
+    given
+}
+
+impl Options {
+    fn read(&mut self, name: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        match &*name.unraw().to_string() {
+            "name" => value(&mut self.name, name, input, "\"payments.charge\"", literal_or_expr),
+            "key" => value(&mut self.key, name, input, "order.id", Expr::parse_value),
+            "_key" => Err(syn::Error::new(
+                name.span(),
+                "a key that is not passed on protects nothing: write `key` and pass it on, \
+                 or write `at_most_once` if the other side takes no key",
+            )),
+            "idempotent" => flag(&mut self.idempotent, name, input),
+            "at_most_once" => flag(&mut self.at_most_once, name, input),
+            "policy" => value(&mut self.policy, name, input, "self.policy", Expr::parse_value),
+            "max_attempts" => value(&mut self.max_attempts, name, input, "3", number),
+            "deadline" => value(&mut self.deadline, name, input, "\"30s\"", time),
+            "attempt_timeout" => value(&mut self.attempt_timeout, name, input, "\"5s\"", time),
+            "hint_limit" => value(&mut self.hint_limit, name, input, "\"60s\"", time),
+            "backoff" => {
+                let example = "Backoff::exponential(Duration::from_millis(100))";
+                value(&mut self.backoff, name, input, example, backoff)
+            }
+            "classify" => {
+                value(&mut self.classify, name, input, "path::to::function", Expr::parse_value)
+            }
+            "error" => value(&mut self.error, name, input, "PayError", |input| input.parse()),
+            "with" => value(&mut self.with, name, input, "self.retries", Expr::parse_value),
+            "attempt" => flag(&mut self.attempt, name, input),
+            "before_retry" => {
+                value(&mut self.before_retry, name, input, "self.refresh()", Expr::parse_value)
+            }
+            "reject" => value(&mut self.reject, name, input, "|value| …", Expr::parse_value),
+            "crate" => value(&mut self.krate, name, input, "path::to::retry_core", |input| {
+                input.call(Path::parse_mod_style)
+            }),
+            _ => Err(options::unknown(name, &OPTIONS)),
+        }
+    }
+}
+
+/// An option with a value. It counts as given even where the value cannot be
+/// read, so that nobody is told that it is missing.
+fn value<T>(
+    slot: &mut Option<Given<T>>,
+    name: &Ident,
+    input: ParseStream<'_>,
+    example: &str,
+    parse: impl FnOnce(ParseStream<'_>) -> syn::Result<T>,
+) -> syn::Result<()> {
+    once(slot, name)?;
+    let read = || {
+        if !input.peek(Token![=]) {
+            let message = format!("`{name}` takes a value, as in `{name} = {example}`");
+            return Err(syn::Error::new(name.span(), message));
+        }
+        input.parse::<Token![=]>()?;
+        parse(input)
+    };
+    match read() {
+        Ok(value) => {
+            *slot = Some(Given { option: name.clone(), value: Some(value) });
+            Ok(())
+        }
+        Err(error) => {
+            *slot = Some(Given { option: name.clone(), value: None });
+            Err(error)
+        }
+    }
+}
+
+fn flag(slot: &mut Option<Given<()>>, name: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    once(slot, name)?;
+    *slot = Some(Given { option: name.clone(), value: Some(()) });
+    if input.peek(Token![=]) {
+        return Err(syn::Error::new(
+            name.span(),
+            format!("`{name}` takes no value; write `{name}`"),
+        ));
+    }
+    Ok(())
+}
+
+fn once<T>(slot: &Option<Given<T>>, name: &Ident) -> syn::Result<()> {
+    match slot {
+        None => Ok(()),
+        Some(_) => Err(syn::Error::new(name.span(), format!("`{name}` is given twice"))),
+    }
+}
+
+trait ParseValue: Sized {
+    fn parse_value(input: ParseStream<'_>) -> syn::Result<Self>;
+}
+
+impl ParseValue for Expr {
+    /// An expression; where nothing stands, the error says so at the place.
+    fn parse_value(input: ParseStream<'_>) -> syn::Result<Self> {
+        input.parse()
+    }
+}
+
+fn time(input: ParseStream<'_>) -> syn::Result<Time> {
+    match input.parse()? {
+        Expr::Lit(literal) => {
+            let read = duration::from_literal(&literal.lit)?;
+            Ok(Time::Literal(read, literal.lit.span()))
+        }
+        expr => Ok(Time::Expr(expr)),
+    }
+}
+
+fn number(input: ParseStream<'_>) -> syn::Result<Expr> {
+    let expr: Expr = input.parse()?;
+    match literal(&expr) {
+        None | Some(Lit::Int(_)) => Ok(expr),
+        Some(other) => Err(syn::Error::new(
+            other.span(),
+            "expected a number of attempts, the first included, as in `max_attempts = 3`",
+        )),
+    }
+}
+
+fn backoff(input: ParseStream<'_>) -> syn::Result<Expr> {
+    let expr: Expr = input.parse()?;
+    match literal(&expr) {
+        None => Ok(expr),
+        Some(other) => Err(syn::Error::new(
+            other.span(),
+            "expected a `Backoff`, as in `backoff = Backoff::fixed(Duration::from_secs(1))`",
+        )),
+    }
+}
+
+fn literal_or_expr(input: ParseStream<'_>) -> syn::Result<Expr> {
+    let expr: Expr = input.parse()?;
+    match literal(&expr) {
+        Some(Lit::Str(text)) if text.value().is_empty() => {
+            Err(syn::Error::new(text.span(), "the name is empty; keys and events are known by it"))
+        }
+        None | Some(Lit::Str(_)) => Ok(expr),
+        Some(other) => Err(syn::Error::new(
+            other.span(),
+            "expected a name as text, as in `name = \"payments.charge\"`",
+        )),
+    }
+}
+
+/// The literal that an expression is, if it is one.
+pub(super) fn literal(expr: &Expr) -> Option<&Lit> {
+    match expr {
+        Expr::Lit(literal) => Some(&literal.lit),
+        Expr::Group(group) => literal(&group.expr),
+        Expr::Paren(paren) => literal(&paren.expr),
+        _ => None,
+    }
+}
+
+pub(super) fn function(input: ParseStream<'_>) -> syn::Result<Function> {
+    let attrs = input.call(Attribute::parse_outer)?;
+    let vis = input.parse()?;
+    let Ok(sig) = input.parse::<Signature>() else {
+        return Err(syn::Error::new(Span::call_site(), "`#[retryable]` goes on an `async fn`"));
+    };
+    if !input.peek(token::Brace) {
+        return Err(syn::Error::new_spanned(
+            &sig.ident,
+            "`#[retryable]` needs the body, which is one attempt; \
+             put it on the implementation of this method",
+        ));
+    }
+    Ok(Function { attrs, vis, sig, body: input.parse()? })
+}
+
+impl ToTokens for Function {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self { attrs, vis, sig, body } = self;
+        tokens.extend(quote!(#(#attrs)* #vis #sig #body));
+    }
+}
