@@ -1,10 +1,10 @@
 //! Time: read, waited for, and replaced in tests.
 
 mod process;
-mod timer;
 #[cfg(feature = "tokio")]
 mod tokio_clock;
 mod virtual_clock;
+mod waiting;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,10 +14,10 @@ use std::time::{Instant, SystemTime};
 use crate::scope::Scoped;
 
 pub use process::Process;
-pub(crate) use timer::Timer;
 #[cfg(feature = "tokio")]
 pub use tokio_clock::TokioClock;
 pub use virtual_clock::VirtualClock;
+pub(crate) use waiting::Waiting;
 
 /// A wait in progress. Made by [`Clock::sleep_until`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;

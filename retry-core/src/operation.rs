@@ -1,7 +1,7 @@
 //! The loop without the attribute.
 
 use std::borrow::Cow;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::pin;
 
@@ -121,8 +121,8 @@ impl<C, R> Operation<C, R> {
         loop {
             run.begin()?;
             let outcome = {
-                let mut body = pin!(attempt(run.attempt()));
-                poll_fn(|cx| run.poll_attempt(body.as_mut(), cx)).await
+                let body = pin!(attempt(run.attempt()));
+                run.drive(body).await
             };
             let settled = run.settle_or_reject(
                 outcome,
@@ -133,7 +133,7 @@ impl<C, R> Operation<C, R> {
             if let ControlFlow::Break(result) = settled {
                 return result;
             }
-            poll_fn(|cx| run.poll_wait(cx)).await;
+            run.wait().await;
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! [`Operation`]: crate::Operation
 
+mod drive;
 mod spec;
 #[cfg_attr(not(feature = "tracing"), path = "run/no_trace.rs")]
 mod trace;
@@ -11,23 +12,27 @@ use std::fmt;
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use thin_vec::ThinVec;
 
 use crate::attempt::Attempt;
 use crate::classify::Failure;
-use crate::clock::{ClockHandle, Timer};
+use crate::clock::{ClockHandle, Waiting};
 use crate::decide::{Decision, Safety, Situation, Stop, decide, decide_start};
 use crate::key::{EmptyKey, IdempotencyKey, ToKey};
 use crate::ledger::Ledger;
 use crate::nanos::Nanos;
-use crate::observe::{AttemptFailed, AttemptStarted, Cancelled, OperationStopped, Succeeded};
+use crate::observe::{
+    AttemptFailed, AttemptStarted, Cancelled, Observer, OperationStopped, Succeeded,
+};
 use crate::operation_id::OperationId;
 use crate::policy::PolicyError;
 use crate::retrier::Retrier;
-use crate::scope::{self, Around, Frame};
+use crate::scope::{self, Frame};
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
+use drive::{Driven, Waited};
 pub use spec::Spec;
 use trace::Trace;
 
@@ -36,85 +41,122 @@ pub type Describe<E> = fn(&E, &mut fmt::Formatter<'_>) -> fmt::Result;
 
 /// One operation in progress.
 ///
-/// Turn by turn: [`begin`](Self::begin), [`poll_attempt`](Self::poll_attempt)
-/// until it is ready, [`settle`](Self::settle), and, unless that gave the
-/// result, [`poll_wait`](Self::poll_wait) until it is ready.
+/// Turn by turn: [`begin`](Self::begin), [`drive`](Self::drive) the body,
+/// [`settle`](Self::settle), and, unless that gave the result,
+/// [`wait`](Self::wait).
+///
+/// It lies in the operation's future, so it is small: what only a few
+/// operations need is allocated when they need it. And an operation whose first
+/// attempt is ready at once pays for every field and every destructor, so there
+/// are few of both.
 pub struct Run<'a, E> {
     spec: &'a Spec,
     retrier: Option<Retrier>,
-    clock: ClockHandle,
     start: Instant,
-    around: Around,
-    key: Key,
-    /// Which call of the process it is; zero until the id is asked for.
-    sequence: u64,
+    /// The operation's time, or what was left outside where that is less.
+    deadline: Nanos,
+    /// How deep it is among operations, itself included.
+    depth: u32,
+    /// The product of the current attempt numbers around it.
+    product: u32,
     ledger: Ledger,
-    /// Calls that must not run twice, made by this attempt.
-    effects: u32,
-    phase: Phase,
     /// When the attempt is cut, or the wait is over, since the start.
     until: Nanos,
-    timer: Option<Timer>,
-    failures: Vec<FailedAttempt<E>>,
+    /// The clock, where it is not the runtime's, and the timer.
+    waiting: Option<Pin<Box<Waiting>>>,
+    failures: ThinVec<FailedAttempt<E>>,
     trace: Trace,
+    /// Calls that must not run twice, made by this attempt.
+    effects: u16,
+    phase: Phase,
+    call: Call,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Before the first attempt, and between waits and attempts.
-    Between,
+    /// Before the first attempt.
+    Fresh,
     Attempt,
     /// A wait that has not yet given its turn to the executor.
     Yield,
     Wait,
+    /// After a wait.
+    Between,
     Done,
 }
 
+/// What tells the operation from others of its name.
 #[derive(Clone, Copy)]
-enum Key {
-    None,
-    Derived(IdempotencyKey),
-    Empty,
-    Unnamed,
+enum Call {
+    /// Nothing yet: it is counted when its id is asked for.
+    Uncounted,
+    /// Bytes, because a `u64` would align the whole.
+    Counted([u8; 8]),
+    Keyed(IdempotencyKey),
+    EmptyKey,
+    EmptyName,
 }
 
 impl<'a, E> Run<'a, E> {
     /// An operation that starts now.
     #[inline]
     pub fn new(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
+        let around = Frame::current();
+        if retrier.is_some() || around.is_inside() {
+            return Self::new_inside(spec, retrier, around);
+        }
+        Self::starting(spec, None, ClockHandle::RUNTIME.now())
+    }
+
+    #[cold]
+    fn new_inside(spec: &'a Spec, retrier: Option<Retrier>, around: Frame) -> Self {
         let own = retrier.as_ref().and_then(Retrier::clock);
-        let (clock, start, around) = scope::around(own);
+        let clock = own.unwrap_or_else(scope::clock);
+        let mut run = Self::starting(spec, retrier, clock.now());
+        if let Some(left) = around.left(&clock) {
+            run.deadline = run.deadline.min(left);
+        }
+        run.depth = around.depth.saturating_add(1);
+        run.product = around.product;
+        if !clock.is_runtime() {
+            run.waiting = Some(Waiting::new(clock));
+        }
+        run
+    }
+
+    #[inline]
+    fn starting(spec: &'a Spec, retrier: Option<Retrier>, start: Instant) -> Self {
         Self {
             spec,
             retrier,
-            clock,
             start,
-            around,
-            key: Key::None,
-            sequence: 0,
+            deadline: spec.policy().deadline_nanos(),
+            depth: 1,
+            product: 1,
             ledger: Ledger::new(),
-            effects: 0,
-            phase: Phase::Between,
             until: Nanos::ZERO,
-            timer: None,
-            failures: Vec::new(),
+            waiting: None,
+            failures: ThinVec::new(),
             trace: Trace::new(),
+            effects: 0,
+            phase: Phase::Fresh,
+            call: Call::Uncounted,
         }
     }
 
     /// Derives the operation's key. One that cannot be used stops the operation
     /// before its first attempt; what is answered then is never read.
     pub fn derive_key(&mut self, key: &(impl ToKey + ?Sized)) -> IdempotencyKey {
-        self.key = if self.spec.name().is_empty() {
-            Key::Unnamed
+        self.call = if self.spec.name().is_empty() {
+            Call::EmptyName
         } else {
             match key.to_key(self.spec.name()) {
-                Ok(key) => Key::Derived(key),
-                Err(EmptyKey) => Key::Empty,
+                Ok(key) => Call::Keyed(key),
+                Err(EmptyKey) => Call::EmptyKey,
             }
         };
-        match self.key {
-            Key::Derived(key) => key,
+        match self.call {
+            Call::Keyed(key) => key,
             _ => IdempotencyKey::NIL,
         }
     }
@@ -125,13 +167,32 @@ impl<'a, E> Run<'a, E> {
     /// The policy cannot be used, or leaves no attempt or no time.
     #[inline]
     pub fn begin(&mut self) -> Result<(), Stopped<E>> {
-        if self.ledger.attempts() == 0 {
+        // A policy that is valid allows its first attempt: there is nothing to
+        // ask, and, on its own and unobserved, nobody to tell.
+        let is_plain = self.phase == Phase::Fresh
+            && self.spec.is_plain()
+            && self.depth == 1
+            && self.waiting.is_none()
+            && !self.is_observed();
+        if !is_plain || matches!(self.call, Call::EmptyKey | Call::EmptyName) {
+            return self.begin_judged();
+        }
+        debug_assert_eq!(self.decide_start(), Decision::StartAttempt);
+        self.ledger.attempt_started();
+        self.phase = Phase::Attempt;
+        self.until = self.spec.first_cut().min(self.deadline);
+        Ok(())
+    }
+
+    #[cold]
+    fn begin_judged(&mut self) -> Result<(), Stopped<E>> {
+        if self.phase == Phase::Fresh {
             self.check()?;
         }
-        if let Decision::Stop(stop) = self.decide(None) {
+        if let Decision::Stop(stop) = self.decide_start() {
             return Err(self.stop(stop));
         }
-        if self.ledger.attempts() == 0 && self.spec.safety() == Safety::AtMostOnce {
+        if self.phase == Phase::Fresh && self.spec.safety() == Safety::AtMostOnce {
             // To whatever is around it, the operation is one call that must not
             // run twice.
             scope::effect();
@@ -145,36 +206,18 @@ impl<'a, E> Run<'a, E> {
         Ok(())
     }
 
-    /// Polls the body, and the timer that cuts it. Ready with `None` when the
-    /// body was cut.
+    /// Drives the body to its end, or to the cut: then the output is `None`.
     #[inline]
-    pub fn poll_attempt<F: Future>(
-        &mut self,
-        body: Pin<&mut F>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<F::Output>> {
-        match self.poll_inside(body, cx) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => self.poll_cut(cx).map(|()| None),
-        }
+    pub const fn drive<'r, F>(&'r mut self, body: Pin<&'r mut F>) -> Driven<'r, 'a, E, F> {
+        Driven::new(self, body)
     }
 
-    /// Polls what runs between a wait and the next attempt. Cut at the deadline.
-    pub fn poll_before_retry<F: Future<Output = ()>>(
-        &mut self,
-        hook: Pin<&mut F>,
-        cx: &mut Context<'_>,
-    ) -> Poll<()> {
-        self.until = self.deadline();
-        let polled = match self.poll_inside(hook, cx) {
-            Poll::Ready(()) => Poll::Ready(()),
-            Poll::Pending => self.poll_cut(cx),
-        };
-        if polled.is_ready() {
-            let elapsed = self.elapsed();
-            self.ledger.reached(elapsed.duration());
-        }
-        polled
+    /// Drives what runs between a wait and the next attempt. Cut at the deadline.
+    pub async fn before_retry(&mut self, hook: Pin<&mut impl Future<Output = ()>>) {
+        self.until = self.deadline;
+        // A cut shows in the time that the next attempt is judged by.
+        let _ = self.drive(hook).await;
+        self.reached_now();
     }
 
     /// Judges what an attempt gave. `Break` with the result, or `Continue` when
@@ -186,16 +229,17 @@ impl<'a, E> Run<'a, E> {
         classify: impl FnOnce(&E) -> C,
         describe: Option<Describe<E>>,
     ) -> ControlFlow<Result<T, Stopped<E>>> {
-        match outcome {
+        let (failure, error) = match outcome {
             Some(Ok(value)) => {
                 self.succeed();
-                ControlFlow::Break(Ok(value))
+                return ControlFlow::Break(Ok(value));
             }
-            Some(Err(error)) => {
-                let failure = classify(&error).into();
-                self.fail(failure, Some(error), describe)
-            }
-            None => self.fail(Failure::timeout(), None, None),
+            Some(Err(error)) => (classify(&error).into(), Some(error)),
+            None => (Failure::timeout(), None),
+        };
+        match self.fail(failure, error, describe) {
+            Some(stopped) => ControlFlow::Break(Err(stopped)),
+            None => ControlFlow::Continue(()),
         }
     }
 
@@ -209,45 +253,18 @@ impl<'a, E> Run<'a, E> {
         reject: impl FnOnce(&T) -> bool,
     ) -> ControlFlow<Result<T, Stopped<E>>> {
         match outcome {
-            Some(Ok(value)) if reject(&value) => {
-                match self.fail::<()>(Failure::rejected(), None, None) {
-                    ControlFlow::Break(_) => ControlFlow::Break(Ok(value)),
-                    ControlFlow::Continue(()) => ControlFlow::Continue(()),
-                }
-            }
+            Some(Ok(value)) if reject(&value) => match self.fail(Failure::rejected(), None, None) {
+                Some(_) => ControlFlow::Break(Ok(value)),
+                None => ControlFlow::Continue(()),
+            },
             outcome => self.settle(outcome, classify, describe),
         }
     }
 
     /// Waits for the next attempt. A turn of the executor passes at least.
-    pub fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let waited = match self.phase {
-            Phase::Yield => {
-                self.phase = Phase::Wait;
-                if self.until <= self.ledger.elapsed_nanos() {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-                self.set_timer();
-                match self.poll_timer(cx) {
-                    Poll::Ready(()) => {
-                        // A timer that is ready at once would otherwise hold the thread.
-                        cx.waker().wake_by_ref();
-                        self.timer = None;
-                        Poll::Pending
-                    }
-                    Poll::Pending => Poll::Pending,
-                }
-            }
-            Phase::Wait => self.poll_timer(cx),
-            Phase::Between | Phase::Attempt | Phase::Done => Poll::Ready(()),
-        };
-        if waited.is_ready() {
-            self.phase = Phase::Between;
-            let elapsed = self.elapsed();
-            self.ledger.reached(elapsed.duration());
-        }
-        waited
+    #[inline]
+    pub const fn wait(&mut self) -> Waited<'_, 'a, E> {
+        Waited::new(self)
     }
 
     /// The attempt that is running, for the body.
@@ -257,101 +274,49 @@ impl<'a, E> Run<'a, E> {
             max_attempts: self.spec.policy().get_max_attempts(),
             safety: self.spec.safety(),
             cut: self.instant(self.until),
-            clock: self.clock.clone(),
+            clock: self.clock().clone(),
             operation_id: self.id(),
             previous: self.failures.last().map(|failed| failed.failure),
         }
     }
 }
 
-/// Polling.
+/// Time and decisions.
 impl<E> Run<'_, E> {
-    #[inline]
-    fn poll_inside<F: Future>(
-        &mut self,
-        future: Pin<&mut F>,
-        cx: &mut Context<'_>,
-    ) -> Poll<F::Output> {
-        let frame = Frame {
-            clock: self.clock.clone(),
-            deadline: self.instant(self.deadline()),
-            depth: self.around.depth + 1,
-            product: self.around.product.saturating_mul(self.ledger.attempts().max(1)),
-            effects: 0,
-        };
-        let contained = self.spec.safety() == Safety::AtMostOnce;
-        let _span = self.trace.enter();
-        scope::enter(frame, contained, &mut self.effects, || future.poll(cx))
-    }
-
-    fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.set_timer();
-        match &mut self.timer {
-            Some(timer) => timer.poll_on_time(&self.clock, cx),
-            None => Poll::Pending,
+    fn clock(&self) -> &ClockHandle {
+        match &self.waiting {
+            Some(waiting) => waiting.clock(),
+            None => &ClockHandle::RUNTIME,
         }
     }
 
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        match &mut self.timer {
-            Some(timer) => timer.poll(cx),
-            None => Poll::Ready(()),
-        }
-    }
-
-    /// Sets the one timer for `until`.
-    fn set_timer(&mut self) {
-        let at = self.instant(self.until).unwrap_or_else(|| self.far());
-        match &mut self.timer {
-            Some(timer) => timer.set(&self.clock, at),
-            None => self.timer = Some(Timer::new(&self.clock, at)),
-        }
-    }
-
-    /// Later than any process runs, and within what every platform counts.
-    fn far(&self) -> Instant {
-        const YEAR: Duration = Duration::from_secs(365 * 86_400);
-        self.start.checked_add(YEAR).unwrap_or(self.start)
-    }
-
-    #[inline]
     fn instant(&self, since_start: Nanos) -> Option<Instant> {
         self.start.checked_add(since_start.duration())
     }
-}
 
-/// Time and decisions.
-impl<E> Run<'_, E> {
     fn elapsed(&self) -> Nanos {
-        Nanos::from_duration(self.clock.now().saturating_duration_since(self.start))
+        Nanos::from_duration(self.clock().now().saturating_duration_since(self.start))
     }
 
-    #[inline]
-    fn deadline(&self) -> Nanos {
-        let own = self.spec.policy().deadline_nanos();
-        match self.around.left {
-            Some(left) => own.min(Nanos::from_duration(left)),
-            None => own,
-        }
+    fn reached_now(&mut self) {
+        let elapsed = self.elapsed();
+        self.ledger.reached(elapsed.duration());
     }
 
     /// When the attempt that starts now is cut.
-    #[inline]
     fn cut(&self) -> Nanos {
-        let deadline = self.deadline();
         match self.spec.policy().attempt_timeout_nanos() {
-            Some(timeout) => deadline.min(self.ledger.elapsed_nanos().plus(timeout)),
-            None => deadline,
+            Some(timeout) => self.deadline.min(self.ledger.elapsed_nanos().plus(timeout)),
+            None => self.deadline,
         }
     }
 
     /// What must hold before the first attempt, beside what is decided.
-    #[inline]
     fn check(&mut self) -> Result<(), Stopped<E>> {
-        let checked = match self.key {
-            _ if self.clock.is_missing() => Err(PolicyError::NoClock),
-            Key::Empty => Err(PolicyError::EmptyKey),
-            Key::Unnamed => Err(PolicyError::EmptyName),
+        let checked = match self.call {
+            _ if self.clock().is_missing() => Err(PolicyError::NoClock),
+            Call::EmptyKey => Err(PolicyError::EmptyKey),
+            Call::EmptyName => Err(PolicyError::EmptyName),
             _ if self.spec.is_validated() => Ok(()),
             _ => self.spec.policy().validate(),
         };
@@ -359,38 +324,28 @@ impl<E> Run<'_, E> {
     }
 
     fn situation(&self) -> Situation {
-        let Around { left, depth, product } = self.around;
-        let situation = Situation::new()
+        Situation::new()
             .safety(self.spec.safety())
-            .effects(self.effects)
-            .nested(depth + 1, product);
-        match left {
-            Some(left) => situation.left_outside(left),
-            None => situation,
-        }
+            .effects(u32::from(self.effects))
+            .left_outside(self.deadline.duration())
+            .nested(self.depth, self.product)
     }
 
-    #[inline]
-    fn decide(&mut self, failure: Option<&Failure>) -> Decision {
-        match failure {
-            // The id is made only where its draw is wanted.
-            None => decide_start(self.spec.policy(), &self.ledger, &self.situation()),
-            Some(_) => {
-                let id = self.id();
-                decide(self.spec.policy(), &self.ledger, &self.situation(), &id, failure)
-            }
-        }
+    fn decide_start(&self) -> Decision {
+        decide_start(self.spec.policy(), &self.ledger, &self.situation())
     }
 
     fn id(&mut self) -> OperationId {
-        if let Key::Derived(key) = self.key {
-            return OperationId::keyed(self.spec.name().clone(), key);
-        }
-        let process = self.clock.process();
-        if self.sequence == 0 {
-            self.sequence = process.count();
-        }
-        OperationId::counted(self.spec.name().clone(), process.id(), self.sequence)
+        let name = self.spec.name().clone();
+        let process = self.clock().process();
+        let sequence = match self.call {
+            Call::Keyed(key) => return OperationId::keyed(name, key),
+            Call::Counted(sequence) => sequence,
+            _ => process.count().to_ne_bytes(),
+        };
+        let id = OperationId::counted(name, process.id(), u64::from_ne_bytes(sequence));
+        self.call = Call::Counted(sequence);
+        id
     }
 }
 
@@ -400,6 +355,13 @@ impl<E> Run<'_, E> {
     fn succeed(&mut self) {
         self.phase = Phase::Done;
         if self.is_observed() {
+            self.succeeded();
+        }
+    }
+
+    #[cold]
+    fn succeeded(&mut self) {
+        {
             let (attempts, elapsed) = (self.ledger.attempts(), self.elapsed().duration());
             let operation = &self.id();
             self.trace.succeeded(attempts);
@@ -409,43 +371,42 @@ impl<E> Run<'_, E> {
         }
     }
 
+    /// `None` when a wait follows.
     #[cold]
-    fn fail<T>(
+    fn fail(
         &mut self,
         failure: Failure,
         error: Option<E>,
         describe: Option<Describe<E>>,
-    ) -> ControlFlow<Result<T, Stopped<E>>> {
+    ) -> Option<Stopped<E>> {
         let elapsed = self.elapsed();
         self.ledger.attempt_failed(elapsed.duration(), &failure);
-        let decision = self.decide(Some(&failure));
+        let (id, situation) = (self.id(), self.situation());
+        let decision = decide(self.spec.policy(), &self.ledger, &situation, &id, Some(&failure));
         if self.is_observed() {
-            self.attempt_failed(&failure, error.as_ref(), describe, &decision);
+            self.attempt_failed(&id, &failure, error.as_ref(), describe, &decision);
         }
         let attempt = self.ledger.attempts();
-        let delay = match &decision {
-            Decision::ScheduleRetry(wait) => Some(Nanos::from_duration(wait.delay())),
+        let wait = match &decision {
+            Decision::ScheduleRetry(wait) => Some(*wait),
             _ => None,
         };
+        let delay = wait.map(|wait| Nanos::from_duration(wait.delay()));
         self.remember(FailedAttempt { attempt, elapsed, failure, error, delay });
-        match decision {
-            Decision::ScheduleRetry(wait) => {
-                self.until = Nanos::from_duration(wait.start());
-                self.effects = 0;
-                self.phase = Phase::Yield;
-                ControlFlow::Continue(())
-            }
-            Decision::Stop(stop) => ControlFlow::Break(Err(self.stop(stop))),
-            // Not an answer to a failure.
-            Decision::StartAttempt => ControlFlow::Continue(()),
+        if let Decision::Stop(stop) = decision {
+            return Some(self.stop(stop));
         }
+        self.until = wait.map_or(elapsed, |wait| Nanos::from_duration(wait.start()));
+        self.effects = 0;
+        self.phase = Phase::Yield;
+        None
     }
 
     /// The most recent failures; one allocation, at the first.
     fn remember(&mut self, failed: FailedAttempt<E>) {
         if self.failures.capacity() == 0 {
             let most = usize::try_from(self.spec.policy().get_max_attempts()).unwrap_or(REMEMBERED);
-            self.failures.reserve_exact(most.clamp(1, REMEMBERED));
+            self.failures.reserve(most.clamp(1, REMEMBERED));
         }
         if self.failures.len() == REMEMBERED {
             self.failures.remove(0);
@@ -479,7 +440,7 @@ impl<E> Run<'_, E> {
         observers || self.trace.is_enabled()
     }
 
-    fn tell(&self, event: impl Fn(&dyn crate::observe::Observer)) {
+    fn tell(&self, event: impl Fn(&dyn Observer)) {
         if let Some(retrier) = &self.retrier {
             retrier.observers().tell(event);
         }
@@ -500,12 +461,12 @@ impl<E> Run<'_, E> {
 
     fn attempt_failed(
         &mut self,
+        operation: &OperationId,
         failure: &Failure,
         error: Option<&E>,
         describe: Option<Describe<E>>,
         decision: &Decision,
     ) {
-        let operation = &self.id();
         let text = error.zip(describe).map(|(error, describe)| Described { error, describe });
         let event = AttemptFailed {
             operation,

@@ -1,54 +1,105 @@
 //! What an operation tells the operations that are polled inside it, and what
 //! they tell it: per thread, only while a future is being polled.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
 use crate::clock::{Clock, ClockHandle};
+use crate::nanos::Nanos;
 
-/// What surrounds the code that is being polled.
-#[derive(Default)]
+/// What surrounds the code that is being polled. Copied in and out at every
+/// poll of an operation, so it is small and has nothing to drop.
+#[derive(Clone, Copy)]
 pub(crate) struct Frame {
-    /// The clock for operations that bring none.
-    pub(crate) clock: ClockHandle,
-    /// When the time of the operation or workflow around it is used up, on
-    /// that clock.
-    pub(crate) deadline: Option<Instant>,
-    /// Operations around it.
+    /// Since when the time of what is around runs, on the frame's clock; `None`
+    /// where nothing around is bounded.
+    pub(crate) since: Option<Instant>,
+    /// How much time it has.
+    pub(crate) span: Nanos,
+    /// Operations around.
     pub(crate) depth: u32,
     /// The product of their current attempt numbers.
     pub(crate) product: u32,
     /// Calls that must not run twice, made in this frame.
     pub(crate) effects: u32,
+    /// Whether the frame has a clock of its own, in [`CLOCK`].
+    clocked: bool,
+    /// Whether anything is around at all.
+    inside: bool,
 }
 
 impl Frame {
-    const ROOT: Self =
-        Self { clock: ClockHandle::RUNTIME, deadline: None, depth: 0, product: 1, effects: 0 };
+    const ROOT: Self = Self {
+        since: None,
+        span: Nanos::MAX,
+        depth: 0,
+        product: 1,
+        effects: 0,
+        clocked: false,
+        inside: false,
+    };
 
-    /// A frame in the current one that adds no operation: only a clock, or a
+    /// The frame of an operation's attempt.
+    #[inline]
+    pub(crate) const fn of_attempt(since: Instant, span: Nanos, depth: u32, product: u32) -> Self {
+        let since = Some(since);
+        Self { since, span, depth, product, effects: 0, clocked: false, inside: true }
+    }
+
+    /// A frame that adds no operation to the current one: only a clock, or a
     /// deadline, which can only shorten the one outside.
-    pub(crate) fn under(clock: ClockHandle, deadline: Option<Instant>) -> Self {
-        let (clock, now, Around { left, depth, product }) = around(Some(clock));
-        let outside = left.and_then(|left| now.checked_add(left));
-        let deadline = match (deadline, outside) {
-            (Some(own), Some(outside)) => Some(own.min(outside)),
-            (own, outside) => own.or(outside),
-        };
-        Self { clock, deadline, depth, product, effects: 0 }
+    pub(crate) fn under(clock: &ClockHandle, since: Instant, span: Nanos) -> Self {
+        let outside = Self::current();
+        let left = outside.left(clock);
+        // Both spans as seen from now, when they were started at different times.
+        let now = clock.now();
+        let passed = Nanos::from_duration(now.saturating_duration_since(since));
+        let span = span.minus(passed).min(left.unwrap_or(Nanos::MAX));
+        let bounded = outside.since.is_some() || span < Nanos::MAX;
+        Self {
+            since: bounded.then_some(now),
+            span,
+            effects: 0,
+            clocked: false,
+            inside: true,
+            ..outside
+        }
+    }
+
+    /// The frame of the code that is being polled on this thread.
+    #[inline]
+    pub(crate) fn current() -> Self {
+        FRAME.get()
+    }
+
+    /// Whether anything is around: an operation, a deadline, a clock.
+    #[inline]
+    pub(crate) const fn is_inside(&self) -> bool {
+        self.inside
+    }
+
+    /// What is left of the time around. A span, because the clock of what is
+    /// inside need not be the one of what is outside.
+    pub(crate) fn left(&self, own: &ClockHandle) -> Option<Nanos> {
+        let since = self.since?;
+        let clock = if self.clocked { clock() } else { ClockHandle::RUNTIME };
+        let now = if clock.is_runtime() && own.is_runtime() { own.now() } else { clock.now() };
+        Some(self.span.minus(Nanos::from_duration(now.saturating_duration_since(since))))
     }
 }
 
 thread_local! {
-    static FRAME: RefCell<Frame> = const { RefCell::new(Frame::ROOT) };
+    static FRAME: Cell<Frame> = const { Cell::new(Frame::ROOT) };
+    /// Read only where the frame says so.
+    static CLOCK: RefCell<ClockHandle> = const { RefCell::new(ClockHandle::RUNTIME) };
 }
 
 /// Polls inside `frame`. Calls counted there are added to `effects`, and,
@@ -57,29 +108,41 @@ thread_local! {
 pub(crate) fn enter<T>(
     frame: Frame,
     contained: bool,
-    effects: &mut u32,
+    effects: &mut u16,
     poll: impl FnOnce() -> T,
 ) -> T {
-    let mut inside = Inside { other: frame, contained, effects };
-    swap(&mut inside.other);
-    poll()
+    let inside = Inside { outside: FRAME.replace(frame), contained, effects };
+    let output = poll();
+    drop(inside);
+    output
+}
+
+/// As [`enter`], with a clock for whatever brings none.
+pub(crate) fn enter_on<T>(
+    clock: &ClockHandle,
+    frame: Frame,
+    contained: bool,
+    effects: &mut u16,
+    poll: impl FnOnce() -> T,
+) -> T {
+    let frame = Frame { clocked: true, ..frame };
+    let _restored = ClockInside(swap_clock(clock.clone()));
+    enter(frame, contained, effects, poll)
 }
 
 /// Leaves the frame when dropped, a panic included.
 struct Inside<'a> {
-    /// The frame that is not current: the one around, while inside.
-    other: Frame,
+    outside: Frame,
     contained: bool,
-    effects: &'a mut u32,
+    effects: &'a mut u16,
 }
 
 impl Drop for Inside<'_> {
     #[inline]
     fn drop(&mut self) {
-        swap(&mut self.other);
-        let counted = self.other.effects;
+        let counted = FRAME.replace(self.outside).effects;
         if counted > 0 {
-            *self.effects = self.effects.saturating_add(counted);
+            *self.effects = self.effects.saturating_add(counted.try_into().unwrap_or(u16::MAX));
             if !self.contained {
                 count_effects(counted);
             }
@@ -87,20 +150,22 @@ impl Drop for Inside<'_> {
     }
 }
 
-#[inline]
-fn swap(frame: &mut Frame) {
-    with_frame(|current| std::mem::swap(current, frame));
+struct ClockInside(ClockHandle);
+
+impl Drop for ClockInside {
+    fn drop(&mut self) {
+        swap_clock(std::mem::take(&mut self.0));
+    }
 }
 
-/// Does nothing on a thread that is being torn down: there is no operation
-/// around whatever is polled there.
-#[inline]
-fn with_frame<T>(read: impl FnOnce(&mut Frame) -> T) -> Option<T> {
-    FRAME.try_with(|frame| frame.try_borrow_mut().ok().map(|mut frame| read(&mut frame))).ok()?
+/// Keeps the runtime's clock on a thread that is being torn down.
+fn swap_clock(clock: ClockHandle) -> ClockHandle {
+    CLOCK.try_with(|current| current.replace(clock)).unwrap_or_default()
 }
 
 fn count_effects(effects: u32) {
-    with_frame(|frame| frame.effects = frame.effects.saturating_add(effects));
+    let frame = FRAME.get();
+    FRAME.set(Frame { effects: frame.effects.saturating_add(effects), ..frame });
 }
 
 /// A call that must not run twice begins in the current frame.
@@ -111,43 +176,18 @@ pub(crate) fn effect() {
 /// Polls a call that must not run twice. Its first poll counts as one call in
 /// the current frame; what it makes inside is part of it and not counted again.
 pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
-    let before = with_frame(|frame| frame.effects).unwrap_or_default();
+    let before = FRAME.get().effects;
     let output = poll();
-    with_frame(|frame| frame.effects = before.saturating_add(u32::from(first)));
+    FRAME.set(Frame { effects: before.saturating_add(u32::from(first)), ..FRAME.get() });
     output
 }
 
 /// The clock of the current frame.
 pub(crate) fn clock() -> ClockHandle {
-    with_frame(|frame| frame.clock.clone()).unwrap_or_default()
-}
-
-/// What an operation that begins now finds around it.
-#[derive(Clone, Copy)]
-pub(crate) struct Around {
-    /// What is left outside, if something outside is bounded.
-    pub(crate) left: Option<Duration>,
-    pub(crate) depth: u32,
-    pub(crate) product: u32,
-}
-
-/// What surrounds an operation that begins at `now` on `own`; its clock is the
-/// frame's where it brought none.
-#[inline]
-pub(crate) fn around(own: Option<ClockHandle>) -> (ClockHandle, Instant, Around) {
-    let (clock, frame_clock, deadline, depth, product) = with_frame(|frame| {
-        let outer = frame.deadline.map(|_| frame.clock.clone());
-        let clock = own.clone().unwrap_or_else(|| frame.clock.clone());
-        (clock, outer, frame.deadline, frame.depth, frame.product)
-    })
-    .unwrap_or((own.unwrap_or_default(), None, None, 0, 1));
-    let now = clock.now();
-    let left = deadline.map(|deadline| {
-        // Two clocks need not agree on an instant, only on the length of a span.
-        let outside = frame_clock.filter(|outer| !(outer.is_runtime() && clock.is_runtime()));
-        deadline.saturating_duration_since(outside.map_or(now, |outer| outer.now()))
-    });
-    (clock, now, Around { left, depth, product })
+    if !FRAME.get().clocked {
+        return ClockHandle::RUNTIME;
+    }
+    CLOCK.try_with(|clock| clock.borrow().clone()).unwrap_or_default()
 }
 
 pin_project! {
@@ -176,8 +216,9 @@ impl<F: Future> Future for Scoped<F> {
         this.wakes.begin(cx.waker());
         let waker = Waker::from(Arc::clone(this.wakes));
         let mut inner = Context::from_waker(&waker);
-        let frame = Frame::under(ClockHandle::shared(Arc::clone(this.clock)), None);
-        let polled = enter(frame, false, &mut 0, || this.future.poll(&mut inner));
+        let clock = ClockHandle::shared(Arc::clone(this.clock));
+        let frame = Frame::under(&clock, clock.now(), Nanos::MAX);
+        let polled = enter_on(&clock, frame, false, &mut 0, || this.future.poll(&mut inner));
         if polled.is_pending() && !this.wakes.woken.load(Ordering::SeqCst) {
             // Everything waits: a clock that stands still wakes its next timer,
             // which wakes this future for the executor's next turn.

@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use thin_vec::ThinVec;
+
 use crate::classify::{Class, Classify, Failure};
 use crate::decide::Stop;
 use crate::key::IdempotencyKey;
@@ -46,7 +48,7 @@ pub(crate) struct Report<E> {
     pub(crate) attempts: u32,
     pub(crate) elapsed: Nanos,
     /// The most recent ones, oldest first.
-    pub(crate) failures: Vec<FailedAttempt<E>>,
+    pub(crate) failures: ThinVec<FailedAttempt<E>>,
 }
 
 /// An attempt that failed: what it meant, and the error if the body returned one.

@@ -34,7 +34,7 @@ use crate::scope::{self, Frame};
 /// # });
 /// ```
 pub fn within<F: Future>(deadline: Duration, future: F) -> Within<F> {
-    Within { span: Nanos::from_duration(deadline), end: None, future }
+    Within { span: Nanos::from_duration(deadline), since: None, future }
 }
 
 pin_project! {
@@ -42,7 +42,7 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct Within<F> {
         span: Nanos,
-        end: Option<Option<Instant>>,
+        since: Option<Instant>,
         #[pin]
         future: F,
     }
@@ -54,9 +54,14 @@ impl<F: Future> Future for Within<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let clock = scope::clock();
-        let end = *this.end.get_or_insert_with(|| clock.now().checked_add(this.span.duration()));
-        let frame = Frame::under(clock, end);
-        scope::enter(frame, false, &mut 0, || this.future.poll(cx))
+        let since = *this.since.get_or_insert_with(|| clock.now());
+        let frame = Frame::under(&clock, since, *this.span);
+        let poll = || this.future.poll(cx);
+        if clock.is_runtime() {
+            scope::enter(frame, false, &mut 0, poll)
+        } else {
+            scope::enter_on(&clock, frame, false, &mut 0, poll)
+        }
     }
 }
 

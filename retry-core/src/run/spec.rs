@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::decide::Safety;
+use crate::nanos::Nanos;
 use crate::policy::Policy;
 
 /// Name, policy and safety of an operation: a constant where the attribute
@@ -44,6 +45,22 @@ impl Spec {
 
     pub(crate) const fn safety(&self) -> Safety {
         self.safety
+    }
+
+    /// Whether there is nothing to judge and nobody to tell before the first
+    /// attempt of an operation that is on its own.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.validated && !matches!(self.safety, Safety::AtMostOnce)
+    }
+
+    /// When the first attempt is cut.
+    #[inline]
+    pub(crate) const fn first_cut(&self) -> Nanos {
+        match self.policy.attempt_timeout_nanos() {
+            Some(timeout) => timeout,
+            None => self.policy.deadline_nanos(),
+        }
     }
 
     pub(crate) const fn is_validated(&self) -> bool {

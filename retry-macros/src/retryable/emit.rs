@@ -34,20 +34,19 @@ use crate::inferred::inferred;
 ///         if let Err(stopped) = run.begin() {
 ///             break Err(stopped);
 ///         }
-///         let outcome: Option<__retry::Tried<Result<Receipt, Stopped<PayError>>>> = {
-///             let mut body = pin!(async {
+///         let outcome: Option<__retry::Tried<Result<Receipt, Stopped<PayError>>>> =
+///             run.drive(pin!(async {
 ///                 let key = derived;
 ///                 if let Some(output) = None::<__retry::Tried<…>> { return output; }
 ///                 self.gateway.charge(order, key).__retry_guard().await
-///             });
-///             poll_fn(|cx| run.poll_attempt(body.as_mut(), cx)).await
-///         };
+///             }))
+///             .await;
 ///         let describe = (&__retry::probe(&outcome)).describe();
 ///         match run.settle(outcome, |error| __retry::Classify::classify(error), describe) {
 ///             ControlFlow::Break(done) => break done,
 ///             ControlFlow::Continue(()) => {}
 ///         }
-///         poll_fn(|cx| run.poll_wait(cx)).await;
+///         run.wait().await;
 ///     };
 ///     __retry::finish::<Result<Receipt, Stopped<PayError>>>(done)
 /// }
@@ -135,15 +134,13 @@ impl Lowered<'_> {
                     break ::core::result::Result::Err(stopped);
                 }
                 #made
-                let outcome: ::core::option::Option<#tried> = {
-                    let mut body = ::core::pin::pin!(#body);
-                    ::core::future::poll_fn(|cx| run.poll_attempt(body.as_mut(), cx)).await
-                };
+                let outcome: ::core::option::Option<#tried> =
+                    run.drive(::core::pin::pin!(#body)).await;
                 match #settle {
                     ::core::ops::ControlFlow::Break(done) => break done,
                     ::core::ops::ControlFlow::Continue(()) => {}
                 }
-                ::core::future::poll_fn(|cx| run.poll_wait(cx)).await;
+                run.wait().await;
                 #hook
             };
         }
@@ -213,11 +210,11 @@ impl Lowered<'_> {
         let hook = self.guarded(place(hook.to_token_stream()));
         let awaited = self.guarded(quote_spanned!(at_hook=> (#hook).await));
         Some(quote_spanned! {Span::mixed_site()=>{
-            let mut hook = ::core::pin::pin!(async {
+            let hook = ::core::pin::pin!(async {
                 let done: () = #awaited;
                 done
             });
-            ::core::future::poll_fn(|cx| run.poll_before_retry(hook.as_mut(), cx)).await;
+            run.before_retry(hook).await;
         }})
     }
 
