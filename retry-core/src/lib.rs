@@ -1,6 +1,7 @@
 //! Budgeted, explainable retries for async functions.
 
 mod nanos;
+mod seldom;
 
 pub mod clock;
 mod scope;

@@ -30,6 +30,7 @@ use crate::operation_id::OperationId;
 use crate::policy::PolicyError;
 use crate::retrier::Retrier;
 use crate::scope::{self, Frame};
+use crate::seldom::Seldom;
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
 use drive::{Driven, Waited};
@@ -51,7 +52,7 @@ pub type Describe<E> = fn(&E, &mut fmt::Formatter<'_>) -> fmt::Result;
 /// are few of both.
 pub struct Run<'a, E> {
     spec: &'a Spec,
-    retrier: Option<Retrier>,
+    retrier: Seldom<Retrier>,
     start: Instant,
     /// The operation's time, or what was left outside where that is less.
     deadline: Nanos,
@@ -60,11 +61,11 @@ pub struct Run<'a, E> {
     /// The product of the current attempt numbers around it.
     product: u32,
     ledger: Ledger,
-    /// When the attempt is cut, or the wait is over, since the start.
+    /// When the wait is over, since the start.
     until: Nanos,
     /// The clock, where it is not the runtime's, and the timer.
-    waiting: Option<Pin<Box<Waiting>>>,
-    failures: ThinVec<FailedAttempt<E>>,
+    waiting: Seldom<Pin<Box<Waiting>>>,
+    failures: Seldom<ThinVec<FailedAttempt<E>>>,
     trace: Trace,
     /// Calls that must not run twice, made by this attempt.
     effects: u16,
@@ -101,15 +102,15 @@ impl<'a, E> Run<'a, E> {
     /// An operation that starts now.
     #[inline]
     pub fn new(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
-        let around = Frame::current();
-        if retrier.is_some() || around.is_inside() {
-            return Self::new_inside(spec, retrier, around);
+        if retrier.is_some() || scope::is_inside() {
+            return Self::new_inside(spec, retrier);
         }
         Self::starting(spec, None, ClockHandle::RUNTIME.now())
     }
 
     #[cold]
-    fn new_inside(spec: &'a Spec, retrier: Option<Retrier>, around: Frame) -> Self {
+    fn new_inside(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
+        let around = Frame::current();
         let own = retrier.as_ref().and_then(Retrier::clock);
         let clock = own.unwrap_or_else(scope::clock);
         let mut run = Self::starting(spec, retrier, clock.now());
@@ -119,7 +120,7 @@ impl<'a, E> Run<'a, E> {
         run.depth = around.depth.saturating_add(1);
         run.product = around.product;
         if !clock.is_runtime() {
-            run.waiting = Some(Waiting::new(clock));
+            *run.waiting = Some(Waiting::new(clock));
         }
         run
     }
@@ -128,15 +129,15 @@ impl<'a, E> Run<'a, E> {
     fn starting(spec: &'a Spec, retrier: Option<Retrier>, start: Instant) -> Self {
         Self {
             spec,
-            retrier,
+            retrier: Seldom::new(retrier),
             start,
             deadline: spec.policy().deadline_nanos(),
             depth: 1,
             product: 1,
             ledger: Ledger::new(),
             until: Nanos::ZERO,
-            waiting: None,
-            failures: ThinVec::new(),
+            waiting: Seldom::new(None),
+            failures: Seldom::new(None),
             trace: Trace::new(),
             effects: 0,
             phase: Phase::Fresh,
@@ -180,7 +181,6 @@ impl<'a, E> Run<'a, E> {
         debug_assert_eq!(self.decide_start(), Decision::StartAttempt);
         self.ledger.attempt_started();
         self.phase = Phase::Attempt;
-        self.until = self.spec.first_cut().min(self.deadline);
         Ok(())
     }
 
@@ -199,7 +199,6 @@ impl<'a, E> Run<'a, E> {
         }
         self.ledger.attempt_started();
         self.phase = Phase::Attempt;
-        self.until = self.cut();
         if self.is_observed() {
             self.attempt_started();
         }
@@ -208,13 +207,13 @@ impl<'a, E> Run<'a, E> {
 
     /// Drives the body to its end, or to the cut: then the output is `None`.
     #[inline]
-    pub const fn drive<'r, F>(&'r mut self, body: Pin<&'r mut F>) -> Driven<'r, 'a, E, F> {
+    pub fn drive<'r, F>(&'r mut self, body: Pin<&'r mut F>) -> Driven<'r, 'a, E, F> {
         Driven::new(self, body)
     }
 
     /// Drives what runs between a wait and the next attempt. Cut at the deadline.
     pub async fn before_retry(&mut self, hook: Pin<&mut impl Future<Output = ()>>) {
-        self.until = self.deadline;
+        self.phase = Phase::Between;
         // A cut shows in the time that the next attempt is judged by.
         let _ = self.drive(hook).await;
         self.reached_now();
@@ -273,10 +272,10 @@ impl<'a, E> Run<'a, E> {
             number: self.ledger.attempts(),
             max_attempts: self.spec.policy().get_max_attempts(),
             safety: self.spec.safety(),
-            cut: self.instant(self.until),
+            cut: self.instant(self.cut()),
             clock: self.clock().clone(),
             operation_id: self.id(),
-            previous: self.failures.last().map(|failed| failed.failure),
+            previous: self.last_failure().copied(),
         }
     }
 }
@@ -284,7 +283,7 @@ impl<'a, E> Run<'a, E> {
 /// Time and decisions.
 impl<E> Run<'_, E> {
     fn clock(&self) -> &ClockHandle {
-        match &self.waiting {
+        match &*self.waiting {
             Some(waiting) => waiting.clock(),
             None => &ClockHandle::RUNTIME,
         }
@@ -303,12 +302,19 @@ impl<E> Run<'_, E> {
         self.ledger.reached(elapsed.duration());
     }
 
-    /// When the attempt that starts now is cut.
+    /// When what runs is cut: the ledger's time is that of its start.
     fn cut(&self) -> Nanos {
         match self.spec.policy().attempt_timeout_nanos() {
-            Some(timeout) => self.deadline.min(self.ledger.elapsed_nanos().plus(timeout)),
-            None => self.deadline,
+            Some(timeout) if self.phase == Phase::Attempt => {
+                self.deadline.min(self.ledger.elapsed_nanos().plus(timeout))
+            }
+            _ => self.deadline,
         }
+    }
+
+    fn last_failure(&self) -> Option<&Failure> {
+        let failures = self.failures.as_ref()?;
+        failures.last().map(|failed| &failed.failure)
     }
 
     /// What must hold before the first attempt, beside what is decided.
@@ -361,14 +367,10 @@ impl<E> Run<'_, E> {
 
     #[cold]
     fn succeeded(&mut self) {
-        {
-            let (attempts, elapsed) = (self.ledger.attempts(), self.elapsed().duration());
-            let operation = &self.id();
-            self.trace.succeeded(attempts);
-            self.tell(|observer| {
-                observer.succeeded(&Succeeded { operation, attempts, elapsed });
-            });
-        }
+        let (attempts, elapsed) = (self.ledger.attempts(), self.elapsed().duration());
+        let operation = &self.id();
+        self.trace.succeeded(attempts);
+        self.tell(|observer| observer.succeeded(&Succeeded { operation, attempts, elapsed }));
     }
 
     /// `None` when a wait follows.
@@ -404,14 +406,13 @@ impl<E> Run<'_, E> {
 
     /// The most recent failures; one allocation, at the first.
     fn remember(&mut self, failed: FailedAttempt<E>) {
-        if self.failures.capacity() == 0 {
-            let most = usize::try_from(self.spec.policy().get_max_attempts()).unwrap_or(REMEMBERED);
-            self.failures.reserve(most.clamp(1, REMEMBERED));
+        let most = usize::try_from(self.spec.policy().get_max_attempts()).unwrap_or(REMEMBERED);
+        let most = most.clamp(1, REMEMBERED);
+        let failures = self.failures.get_or_insert_with(|| ThinVec::with_capacity(most));
+        if failures.len() == REMEMBERED {
+            failures.remove(0);
         }
-        if self.failures.len() == REMEMBERED {
-            self.failures.remove(0);
-        }
-        self.failures.push(failed);
+        failures.push(failed);
     }
 
     #[cold]
@@ -421,12 +422,13 @@ impl<E> Run<'_, E> {
         let elapsed = if attempts == 0 { Nanos::ZERO } else { self.elapsed() };
         if self.is_observed() {
             let (operation, elapsed) = (&id, elapsed.duration());
-            let failure = self.failures.last().map(|failed| &failed.failure);
+            let failure = self.last_failure().copied();
+            let failure = failure.as_ref();
             let event = OperationStopped { operation, attempts, elapsed, stop: &stop, failure };
             self.trace.stopped(&event);
             self.tell(|observer| observer.stopped(&event));
         }
-        let failures = std::mem::take(&mut self.failures);
+        let failures = self.failures.take().unwrap_or_default();
         Stopped::new(Report { id, stop, attempts, elapsed, failures })
     }
 }
@@ -441,7 +443,7 @@ impl<E> Run<'_, E> {
     }
 
     fn tell(&self, event: impl Fn(&dyn Observer)) {
-        if let Some(retrier) = &self.retrier {
+        if let Some(retrier) = &*self.retrier {
             retrier.observers().tell(event);
         }
     }
@@ -483,13 +485,14 @@ impl<E> Run<'_, E> {
     #[cold]
     fn cancelled(&mut self) {
         let operation = &self.id();
+        let failure = self.last_failure().copied();
         let event = Cancelled {
             operation,
             attempts: self.ledger.attempts(),
             elapsed: self.elapsed().duration(),
             in_attempt: self.phase == Phase::Attempt,
             panicked: std::thread::panicking(),
-            failure: self.failures.last().map(|failed| &failed.failure),
+            failure: failure.as_ref(),
         };
         self.trace.cancelled(&event);
         self.tell(|observer| observer.cancelled(&event));

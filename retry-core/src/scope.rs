@@ -32,26 +32,17 @@ pub(crate) struct Frame {
     pub(crate) effects: u32,
     /// Whether the frame has a clock of its own, in [`CLOCK`].
     clocked: bool,
-    /// Whether anything is around at all.
-    inside: bool,
 }
 
 impl Frame {
-    const ROOT: Self = Self {
-        since: None,
-        span: Nanos::MAX,
-        depth: 0,
-        product: 1,
-        effects: 0,
-        clocked: false,
-        inside: false,
-    };
+    const ROOT: Self =
+        Self { since: None, span: Nanos::MAX, depth: 0, product: 1, effects: 0, clocked: false };
 
     /// The frame of an operation's attempt.
     #[inline]
     pub(crate) const fn of_attempt(since: Instant, span: Nanos, depth: u32, product: u32) -> Self {
         let since = Some(since);
-        Self { since, span, depth, product, effects: 0, clocked: false, inside: true }
+        Self { since, span, depth, product, effects: 0, clocked: false }
     }
 
     /// A frame that adds no operation to the current one: only a clock, or a
@@ -64,26 +55,12 @@ impl Frame {
         let passed = Nanos::from_duration(now.saturating_duration_since(since));
         let span = span.minus(passed).min(left.unwrap_or(Nanos::MAX));
         let bounded = outside.since.is_some() || span < Nanos::MAX;
-        Self {
-            since: bounded.then_some(now),
-            span,
-            effects: 0,
-            clocked: false,
-            inside: true,
-            ..outside
-        }
+        Self { since: bounded.then_some(now), span, effects: 0, clocked: false, ..outside }
     }
 
     /// The frame of the code that is being polled on this thread.
-    #[inline]
     pub(crate) fn current() -> Self {
-        FRAME.get()
-    }
-
-    /// Whether anything is around: an operation, a deadline, a clock.
-    #[inline]
-    pub(crate) const fn is_inside(&self) -> bool {
-        self.inside
+        if is_inside() { FRAME.get() } else { Self::ROOT }
     }
 
     /// What is left of the time around. A span, because the clock of what is
@@ -97,9 +74,17 @@ impl Frame {
 }
 
 thread_local! {
+    /// Whether anything is around; otherwise what [`FRAME`] holds is stale.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
     static FRAME: Cell<Frame> = const { Cell::new(Frame::ROOT) };
     /// Read only where the frame says so.
     static CLOCK: RefCell<ClockHandle> = const { RefCell::new(ClockHandle::RUNTIME) };
+}
+
+/// Whether anything is around: an operation, a deadline, a clock.
+#[inline]
+pub(crate) fn is_inside() -> bool {
+    INSIDE.get()
 }
 
 /// Polls inside `frame`. Calls counted there are added to `effects`, and,
@@ -111,10 +96,16 @@ pub(crate) fn enter<T>(
     effects: &mut u16,
     poll: impl FnOnce() -> T,
 ) -> T {
-    let inside = Inside { outside: FRAME.replace(frame), contained, effects };
-    let output = poll();
-    drop(inside);
-    output
+    if INSIDE.get() {
+        let outside = FRAME.replace(frame);
+        let _inside = Inside { outside: Some(outside), contained, effects };
+        poll()
+    } else {
+        INSIDE.set(true);
+        FRAME.set(frame);
+        let _inside = Inside { outside: None, contained, effects };
+        poll()
+    }
 }
 
 /// As [`enter`], with a clock for whatever brings none.
@@ -132,7 +123,8 @@ pub(crate) fn enter_on<T>(
 
 /// Leaves the frame when dropped, a panic included.
 struct Inside<'a> {
-    outside: Frame,
+    /// `None` where nothing is around: then nothing needs to be put back.
+    outside: Option<Frame>,
     contained: bool,
     effects: &'a mut u16,
 }
@@ -140,12 +132,23 @@ struct Inside<'a> {
 impl Drop for Inside<'_> {
     #[inline]
     fn drop(&mut self) {
-        let counted = FRAME.replace(self.outside).effects;
+        let counted = FRAME.with(|frame| frame.get().effects);
+        match self.outside {
+            Some(outside) => FRAME.set(outside),
+            None => INSIDE.set(false),
+        }
         if counted > 0 {
-            *self.effects = self.effects.saturating_add(counted.try_into().unwrap_or(u16::MAX));
-            if !self.contained {
-                count_effects(counted);
-            }
+            self.count(counted);
+        }
+    }
+}
+
+impl Inside<'_> {
+    #[cold]
+    fn count(&mut self, counted: u32) {
+        *self.effects = self.effects.saturating_add(counted.try_into().unwrap_or(u16::MAX));
+        if !self.contained {
+            count_effects(counted);
         }
     }
 }
@@ -164,7 +167,7 @@ fn swap_clock(clock: ClockHandle) -> ClockHandle {
 }
 
 fn count_effects(effects: u32) {
-    let frame = FRAME.get();
+    let frame = Frame::current();
     FRAME.set(Frame { effects: frame.effects.saturating_add(effects), ..frame });
 }
 
@@ -176,15 +179,16 @@ pub(crate) fn effect() {
 /// Polls a call that must not run twice. Its first poll counts as one call in
 /// the current frame; what it makes inside is part of it and not counted again.
 pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
-    let before = FRAME.get().effects;
+    let before = Frame::current().effects;
     let output = poll();
-    FRAME.set(Frame { effects: before.saturating_add(u32::from(first)), ..FRAME.get() });
+    let effects = before.saturating_add(u32::from(first));
+    FRAME.set(Frame { effects, ..Frame::current() });
     output
 }
 
 /// The clock of the current frame.
 pub(crate) fn clock() -> ClockHandle {
-    if !FRAME.get().clocked {
+    if !Frame::current().clocked {
         return ClockHandle::RUNTIME;
     }
     CLOCK.try_with(|clock| clock.borrow().clone()).unwrap_or_default()

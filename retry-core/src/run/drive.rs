@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Phase, Run};
 use crate::clock::{ClockHandle, Waiting};
 use crate::decide::Safety;
+use crate::nanos::Nanos;
 use crate::scope::{self, Frame};
 
 /// A body that is being driven. The output is `None` when it was cut.
@@ -59,7 +60,7 @@ impl<E> Future for Waited<'_, '_, E> {
             Phase::Yield => {
                 run.phase = Phase::Wait;
                 if run.until > run.ledger.elapsed_nanos() {
-                    let mut waiting = run.set_timer();
+                    let mut waiting = run.set_timer(run.until);
                     if waiting.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
                     }
@@ -71,7 +72,7 @@ impl<E> Future for Waited<'_, '_, E> {
                 return Poll::Pending;
             }
             Phase::Wait => {
-                let mut waiting = run.set_timer();
+                let mut waiting = run.set_timer(run.until);
                 if waiting.as_mut().poll(cx).is_pending() {
                     return Poll::Pending;
                 }
@@ -103,13 +104,14 @@ impl<E> Run<'_, E> {
         }
     }
 
+    #[inline(never)]
     fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.set_timer().poll_on_time(cx)
+        self.set_timer(self.cut()).poll_on_time(cx)
     }
 
-    /// Sets the one timer for `until`.
-    fn set_timer(&mut self) -> Pin<&mut Waiting> {
-        let at = self.instant(self.until).unwrap_or_else(|| self.far());
+    /// Sets the one timer, for a time since the start.
+    fn set_timer(&mut self, at: Nanos) -> Pin<&mut Waiting> {
+        let at = self.instant(at).unwrap_or_else(|| self.far());
         let waiting = self.waiting.get_or_insert_with(|| Waiting::new(ClockHandle::RUNTIME));
         let mut waiting = waiting.as_mut();
         waiting.as_mut().set(at);

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use crate::decide::Safety;
-use crate::nanos::Nanos;
 use crate::policy::Policy;
 
 /// Name, policy and safety of an operation: a constant where the attribute
@@ -52,15 +51,6 @@ impl Spec {
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.validated && !matches!(self.safety, Safety::AtMostOnce)
-    }
-
-    /// When the first attempt is cut.
-    #[inline]
-    pub(crate) const fn first_cut(&self) -> Nanos {
-        match self.policy.attempt_timeout_nanos() {
-            Some(timeout) => timeout,
-            None => self.policy.deadline_nanos(),
-        }
     }
 
     pub(crate) const fn is_validated(&self) -> bool {

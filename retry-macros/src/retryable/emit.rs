@@ -134,9 +134,12 @@ impl Lowered<'_> {
                     break ::core::result::Result::Err(stopped);
                 }
                 #made
-                let outcome: ::core::option::Option<#tried> =
-                    run.drive(::core::pin::pin!(#body)).await;
-                match #settle {
+                let settled = {
+                    let outcome: ::core::option::Option<#tried> =
+                        run.drive(::core::pin::pin!(#body)).await;
+                    #settle
+                };
+                match settled {
                     ::core::ops::ControlFlow::Break(done) => break done,
                     ::core::ops::ControlFlow::Continue(()) => {}
                 }
@@ -188,16 +191,16 @@ impl Lowered<'_> {
             None => quote_spanned!(self.at_output()=> |error| __retry::Classify::classify(error)),
         };
         match reject {
-            None => quote_spanned! {ours=>{
+            None => quote_spanned! {ours=>
                 let describe = (&__retry::probe(&outcome)).describe();
                 run.settle(outcome, #classify, describe)
-            }},
+            },
             Some(reject) => {
                 let reject = place(reject.to_token_stream());
-                quote_spanned! {ours=>{
+                quote_spanned! {ours=>
                     let describe = (&__retry::probe(&outcome)).describe();
                     run.settle_or_reject(outcome, #classify, describe, #reject)
-                }}
+                }
             }
         }
     }
