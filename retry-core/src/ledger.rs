@@ -31,6 +31,10 @@ impl Ledger {
         Self { attempts: 0, hints: 0, elapsed: Nanos::ZERO }
     }
 
+    pub(crate) const fn of(attempts: u32, hints: u32, elapsed: Nanos) -> Self {
+        Self { attempts, hints, elapsed }
+    }
+
     /// An attempt was started. The number saturates, and never falls.
     pub const fn attempt_started(&mut self) {
         self.attempts = self.attempts.saturating_add(1);

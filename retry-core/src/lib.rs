@@ -1,7 +1,6 @@
 //! Budgeted, explainable retries for async functions.
 
 mod nanos;
-mod seldom;
 
 pub mod clock;
 mod scope;

@@ -10,9 +10,10 @@ mod trace;
 
 use std::fmt;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use thin_vec::ThinVec;
 
@@ -30,7 +31,6 @@ use crate::operation_id::OperationId;
 use crate::policy::PolicyError;
 use crate::retrier::Retrier;
 use crate::scope::{self, Frame};
-use crate::seldom::Seldom;
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
 use drive::{Driven, Waited};
@@ -52,20 +52,16 @@ pub type Describe<E> = fn(&E, &mut fmt::Formatter<'_>) -> fmt::Result;
 /// are few of both.
 pub struct Run<'a, E> {
     spec: &'a Spec,
-    retrier: Seldom<Retrier>,
-    start: Instant,
-    /// The operation's time, or what was left outside where that is less.
-    deadline: Nanos,
-    /// How deep it is among operations, itself included.
-    depth: u32,
-    /// The product of the current attempt numbers around it.
-    product: u32,
-    ledger: Ledger,
+    /// What operations inside see: the start, the operation's time (or what was
+    /// left outside where that is less), the attempt's number.
+    frame: Frame,
+    /// Hints received.
+    hints: u32,
+    /// Logical time, as of the last event.
+    elapsed: Nanos,
     /// When the wait is over, since the start.
     until: Nanos,
-    /// The clock, where it is not the runtime's, and the timer.
-    waiting: Seldom<Pin<Box<Waiting>>>,
-    failures: Seldom<ThinVec<FailedAttempt<E>>>,
+    held: Held<E>,
     trace: Trace,
     /// Calls that must not run twice, made by this attempt.
     effects: u16,
@@ -73,8 +69,18 @@ pub struct Run<'a, E> {
     call: Call,
 }
 
+/// What most operations do not have. Dropped by [`Run`], which asks once.
+struct Held<E> {
+    retrier: ManuallyDrop<Option<Retrier>>,
+    /// The clock, where it is not the runtime's, and the timer.
+    waiting: ManuallyDrop<Option<Pin<Box<Waiting>>>>,
+    failures: ManuallyDrop<Option<ThinVec<FailedAttempt<E>>>>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// Before the first attempt, with nothing to ask and nobody to tell.
+    Plain,
     /// Before the first attempt.
     Fresh,
     Attempt,
@@ -102,45 +108,49 @@ impl<'a, E> Run<'a, E> {
     /// An operation that starts now.
     #[inline]
     pub fn new(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
-        if retrier.is_some() || scope::is_inside() {
-            return Self::new_inside(spec, retrier);
+        let trace = Trace::new();
+        if retrier.is_some() || scope::is_inside() || trace.is_enabled() || !spec.is_plain() {
+            return Self::fresh(spec, retrier, trace);
         }
-        Self::starting(spec, None, ClockHandle::RUNTIME.now())
+        // A policy that is valid allows its first attempt, so an operation on its
+        // own asks nothing before it.
+        let start = ClockHandle::RUNTIME.now();
+        let frame = Frame::outermost(start, spec.policy().deadline_nanos());
+        Self::in_phase(Phase::Plain, spec, frame, None, None, trace)
     }
 
     #[cold]
-    fn new_inside(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
-        let around = Frame::current();
+    fn fresh(spec: &'a Spec, retrier: Option<Retrier>, trace: Trace) -> Self {
         let own = retrier.as_ref().and_then(Retrier::clock);
         let clock = own.unwrap_or_else(scope::clock);
-        let mut run = Self::starting(spec, retrier, clock.now());
-        if let Some(left) = around.left(&clock) {
-            run.deadline = run.deadline.min(left);
-        }
-        run.depth = around.depth.saturating_add(1);
-        run.product = around.product;
-        if !clock.is_runtime() {
-            *run.waiting = Some(Waiting::new(clock));
-        }
-        run
+        let frame = Frame::of_operation(&clock, spec.policy().deadline_nanos());
+        let waiting = (!clock.is_runtime()).then(|| Waiting::new(clock));
+        Self::in_phase(Phase::Fresh, spec, frame, retrier, waiting, trace)
     }
 
     #[inline]
-    fn starting(spec: &'a Spec, retrier: Option<Retrier>, start: Instant) -> Self {
+    fn in_phase(
+        phase: Phase,
+        spec: &'a Spec,
+        frame: Frame,
+        retrier: Option<Retrier>,
+        waiting: Option<Pin<Box<Waiting>>>,
+        trace: Trace,
+    ) -> Self {
         Self {
             spec,
-            retrier: Seldom::new(retrier),
-            start,
-            deadline: spec.policy().deadline_nanos(),
-            depth: 1,
-            product: 1,
-            ledger: Ledger::new(),
+            frame,
+            hints: 0,
+            elapsed: Nanos::ZERO,
             until: Nanos::ZERO,
-            waiting: Seldom::new(None),
-            failures: Seldom::new(None),
-            trace: Trace::new(),
+            held: Held {
+                retrier: ManuallyDrop::new(retrier),
+                waiting: ManuallyDrop::new(waiting),
+                failures: ManuallyDrop::new(None),
+            },
+            trace,
             effects: 0,
-            phase: Phase::Fresh,
+            phase,
             call: Call::Uncounted,
         }
     }
@@ -158,7 +168,10 @@ impl<'a, E> Run<'a, E> {
         };
         match self.call {
             Call::Keyed(key) => key,
-            _ => IdempotencyKey::NIL,
+            _ => {
+                self.phase = Phase::Fresh;
+                IdempotencyKey::NIL
+            }
         }
     }
 
@@ -168,18 +181,10 @@ impl<'a, E> Run<'a, E> {
     /// The policy cannot be used, or leaves no attempt or no time.
     #[inline]
     pub fn begin(&mut self) -> Result<(), Stopped<E>> {
-        // A policy that is valid allows its first attempt: there is nothing to
-        // ask, and, on its own and unobserved, nobody to tell.
-        let is_plain = self.phase == Phase::Fresh
-            && self.spec.is_plain()
-            && self.depth == 1
-            && self.waiting.is_none()
-            && !self.is_observed();
-        if !is_plain || matches!(self.call, Call::EmptyKey | Call::EmptyName) {
+        if self.phase != Phase::Plain {
             return self.begin_judged();
         }
         debug_assert_eq!(self.decide_start(), Decision::StartAttempt);
-        self.ledger.attempt_started();
         self.phase = Phase::Attempt;
         Ok(())
     }
@@ -192,12 +197,15 @@ impl<'a, E> Run<'a, E> {
         if let Decision::Stop(stop) = self.decide_start() {
             return Err(self.stop(stop));
         }
-        if self.phase == Phase::Fresh && self.spec.safety() == Safety::AtMostOnce {
-            // To whatever is around it, the operation is one call that must not
-            // run twice.
-            scope::effect();
+        if self.phase == Phase::Fresh {
+            if self.spec.safety() == Safety::AtMostOnce {
+                // To whatever is around it, the operation is one call that must
+                // not run twice.
+                scope::effect();
+            }
+        } else {
+            self.frame.attempt = self.frame.attempt.saturating_add(1);
         }
-        self.ledger.attempt_started();
         self.phase = Phase::Attempt;
         if self.is_observed() {
             self.attempt_started();
@@ -216,7 +224,7 @@ impl<'a, E> Run<'a, E> {
         self.phase = Phase::Between;
         // A cut shows in the time that the next attempt is judged by.
         let _ = self.drive(hook).await;
-        self.reached_now();
+        self.elapsed = self.now();
     }
 
     /// Judges what an attempt gave. `Break` with the result, or `Continue` when
@@ -269,7 +277,7 @@ impl<'a, E> Run<'a, E> {
     /// The attempt that is running, for the body.
     pub fn attempt(&mut self) -> Attempt {
         Attempt {
-            number: self.ledger.attempts(),
+            number: self.attempts(),
             max_attempts: self.spec.policy().get_max_attempts(),
             safety: self.spec.safety(),
             cut: self.instant(self.cut()),
@@ -283,37 +291,49 @@ impl<'a, E> Run<'a, E> {
 /// Time and decisions.
 impl<E> Run<'_, E> {
     fn clock(&self) -> &ClockHandle {
-        match &*self.waiting {
+        match &*self.held.waiting {
             Some(waiting) => waiting.clock(),
             None => &ClockHandle::RUNTIME,
         }
     }
 
+    /// Attempts started: the first one's number is set before it starts.
+    const fn attempts(&self) -> u32 {
+        match self.phase {
+            Phase::Plain | Phase::Fresh => 0,
+            _ => self.frame.attempt,
+        }
+    }
+
+    const fn ledger(&self) -> Ledger {
+        Ledger::of(self.attempts(), self.hints, self.elapsed)
+    }
+
     fn instant(&self, since_start: Nanos) -> Option<Instant> {
-        self.start.checked_add(since_start.duration())
+        self.frame.since?.checked_add(since_start.duration())
     }
 
-    fn elapsed(&self) -> Nanos {
-        Nanos::from_duration(self.clock().now().saturating_duration_since(self.start))
+    /// Never before the last event.
+    fn now(&self) -> Nanos {
+        let passed = match self.frame.since {
+            Some(start) => self.clock().now().saturating_duration_since(start),
+            None => Duration::ZERO,
+        };
+        self.elapsed.max(Nanos::from_duration(passed))
     }
 
-    fn reached_now(&mut self) {
-        let elapsed = self.elapsed();
-        self.ledger.reached(elapsed.duration());
-    }
-
-    /// When what runs is cut: the ledger's time is that of its start.
+    /// When what runs is cut. An attempt began at the last event.
     fn cut(&self) -> Nanos {
         match self.spec.policy().attempt_timeout_nanos() {
             Some(timeout) if self.phase == Phase::Attempt => {
-                self.deadline.min(self.ledger.elapsed_nanos().plus(timeout))
+                self.frame.span.min(self.elapsed.plus(timeout))
             }
-            _ => self.deadline,
+            _ => self.frame.span,
         }
     }
 
     fn last_failure(&self) -> Option<&Failure> {
-        let failures = self.failures.as_ref()?;
+        let failures = self.held.failures.as_ref()?;
         failures.last().map(|failed| &failed.failure)
     }
 
@@ -333,12 +353,12 @@ impl<E> Run<'_, E> {
         Situation::new()
             .safety(self.spec.safety())
             .effects(u32::from(self.effects))
-            .left_outside(self.deadline.duration())
-            .nested(self.depth, self.product)
+            .left_outside(self.frame.span.duration())
+            .nested(u32::from(self.frame.depth), self.frame.product)
     }
 
     fn decide_start(&self) -> Decision {
-        decide_start(self.spec.policy(), &self.ledger, &self.situation())
+        decide_start(self.spec.policy(), &self.ledger(), &self.situation())
     }
 
     fn id(&mut self) -> OperationId {
@@ -367,7 +387,7 @@ impl<E> Run<'_, E> {
 
     #[cold]
     fn succeeded(&mut self) {
-        let (attempts, elapsed) = (self.ledger.attempts(), self.elapsed().duration());
+        let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
         self.trace.succeeded(attempts);
         self.tell(|observer| observer.succeeded(&Succeeded { operation, attempts, elapsed }));
@@ -381,14 +401,15 @@ impl<E> Run<'_, E> {
         error: Option<E>,
         describe: Option<Describe<E>>,
     ) -> Option<Stopped<E>> {
-        let elapsed = self.elapsed();
-        self.ledger.attempt_failed(elapsed.duration(), &failure);
+        let mut ledger = self.ledger();
+        ledger.attempt_failed(self.now().duration(), &failure);
+        (self.hints, self.elapsed) = (ledger.hints(), ledger.elapsed_nanos());
         let (id, situation) = (self.id(), self.situation());
-        let decision = decide(self.spec.policy(), &self.ledger, &situation, &id, Some(&failure));
+        let decision = decide(self.spec.policy(), &ledger, &situation, &id, Some(&failure));
         if self.is_observed() {
             self.attempt_failed(&id, &failure, error.as_ref(), describe, &decision);
         }
-        let attempt = self.ledger.attempts();
+        let (attempt, elapsed) = (self.attempts(), self.elapsed);
         let wait = match &decision {
             Decision::ScheduleRetry(wait) => Some(*wait),
             _ => None,
@@ -408,7 +429,7 @@ impl<E> Run<'_, E> {
     fn remember(&mut self, failed: FailedAttempt<E>) {
         let most = usize::try_from(self.spec.policy().get_max_attempts()).unwrap_or(REMEMBERED);
         let most = most.clamp(1, REMEMBERED);
-        let failures = self.failures.get_or_insert_with(|| ThinVec::with_capacity(most));
+        let failures = self.held.failures.get_or_insert_with(|| ThinVec::with_capacity(most));
         if failures.len() == REMEMBERED {
             failures.remove(0);
         }
@@ -417,9 +438,9 @@ impl<E> Run<'_, E> {
 
     #[cold]
     fn stop(&mut self, stop: Stop) -> Stopped<E> {
+        let (id, attempts) = (self.id(), self.attempts());
+        let elapsed = if attempts == 0 { Nanos::ZERO } else { self.now() };
         self.phase = Phase::Done;
-        let (id, attempts) = (self.id(), self.ledger.attempts());
-        let elapsed = if attempts == 0 { Nanos::ZERO } else { self.elapsed() };
         if self.is_observed() {
             let (operation, elapsed) = (&id, elapsed.duration());
             let failure = self.last_failure().copied();
@@ -428,7 +449,7 @@ impl<E> Run<'_, E> {
             self.trace.stopped(&event);
             self.tell(|observer| observer.stopped(&event));
         }
-        let failures = self.failures.take().unwrap_or_default();
+        let failures = self.held.failures.take().unwrap_or_default();
         Stopped::new(Report { id, stop, attempts, elapsed, failures })
     }
 }
@@ -438,12 +459,12 @@ impl<E> Run<'_, E> {
     #[inline]
     fn is_observed(&self) -> bool {
         let observers =
-            self.retrier.as_ref().is_some_and(|retrier| !retrier.observers().is_empty());
+            self.held.retrier.as_ref().is_some_and(|retrier| !retrier.observers().is_empty());
         observers || self.trace.is_enabled()
     }
 
     fn tell(&self, event: impl Fn(&dyn Observer)) {
-        if let Some(retrier) = &*self.retrier {
+        if let Some(retrier) = &*self.held.retrier {
             retrier.observers().tell(event);
         }
     }
@@ -453,8 +474,8 @@ impl<E> Run<'_, E> {
         let operation = &self.id();
         let event = AttemptStarted {
             operation,
-            attempt: self.ledger.attempts(),
-            elapsed: self.ledger.elapsed(),
+            attempt: self.attempts(),
+            elapsed: self.elapsed.duration(),
             policy: self.spec.policy(),
         };
         self.trace.attempt_started(&event);
@@ -472,8 +493,8 @@ impl<E> Run<'_, E> {
         let text = error.zip(describe).map(|(error, describe)| Described { error, describe });
         let event = AttemptFailed {
             operation,
-            attempt: self.ledger.attempts(),
-            elapsed: self.ledger.elapsed(),
+            attempt: self.attempts(),
+            elapsed: self.elapsed.duration(),
             failure,
             error: text.as_ref().map(|text| text as &dyn fmt::Display),
             decision,
@@ -488,8 +509,8 @@ impl<E> Run<'_, E> {
         let failure = self.last_failure().copied();
         let event = Cancelled {
             operation,
-            attempts: self.ledger.attempts(),
-            elapsed: self.elapsed().duration(),
+            attempts: self.attempts(),
+            elapsed: self.now().duration(),
             in_attempt: self.phase == Phase::Attempt,
             panicked: std::thread::panicking(),
             failure: failure.as_ref(),
@@ -504,9 +525,23 @@ impl<E> Run<'_, E> {
 impl<E> Drop for Run<'_, E> {
     #[inline]
     fn drop(&mut self) {
+        let Held { retrier, waiting, failures } = &self.held;
+        let holds = retrier.is_some() | waiting.is_some() | failures.is_some();
+        if holds || self.trace.is_enabled() {
+            self.let_go();
+        }
+    }
+}
+
+impl<E> Run<'_, E> {
+    #[cold]
+    fn let_go(&mut self) {
         if self.phase != Phase::Done && self.is_observed() {
             self.cancelled();
         }
+        drop(self.held.retrier.take());
+        drop(self.held.waiting.take());
+        drop(self.held.failures.take());
     }
 }
 
@@ -523,6 +558,6 @@ impl<E> fmt::Display for Described<'_, E> {
 
 impl<E> fmt::Debug for Run<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").field("ledger", &self.ledger).finish_non_exhaustive()
+        f.debug_struct("Run").field("ledger", &self.ledger()).finish_non_exhaustive()
     }
 }

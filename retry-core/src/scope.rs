@@ -15,8 +15,8 @@ use pin_project_lite::pin_project;
 use crate::clock::{Clock, ClockHandle};
 use crate::nanos::Nanos;
 
-/// What surrounds the code that is being polled. Copied in and out at every
-/// poll of an operation, so it is small and has nothing to drop.
+/// What surrounds the code that is being polled. An operation keeps its own, and
+/// copies it in at every poll: it is small and has nothing to drop.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame {
     /// Since when the time of what is around runs, on the frame's clock; `None`
@@ -24,38 +24,60 @@ pub(crate) struct Frame {
     pub(crate) since: Option<Instant>,
     /// How much time it has.
     pub(crate) span: Nanos,
-    /// Operations around.
-    pub(crate) depth: u32,
-    /// The product of their current attempt numbers.
+    /// The product of the current attempt numbers around the innermost operation.
     pub(crate) product: u32,
+    /// The innermost operation's own.
+    pub(crate) attempt: u32,
+    /// Operations around.
+    pub(crate) depth: u16,
     /// Calls that must not run twice, made in this frame.
-    pub(crate) effects: u32,
+    effects: u16,
     /// Whether the frame has a clock of its own, in [`CLOCK`].
     clocked: bool,
 }
 
 impl Frame {
-    const ROOT: Self =
-        Self { since: None, span: Nanos::MAX, depth: 0, product: 1, effects: 0, clocked: false };
+    const ROOT: Self = Self {
+        since: None,
+        span: Nanos::MAX,
+        product: 1,
+        attempt: 1,
+        depth: 0,
+        effects: 0,
+        clocked: false,
+    };
 
-    /// The frame of an operation's attempt.
+    /// The frame of an operation with nothing around it.
     #[inline]
-    pub(crate) const fn of_attempt(since: Instant, span: Nanos, depth: u32, product: u32) -> Self {
-        let since = Some(since);
-        Self { since, span, depth, product, effects: 0, clocked: false }
+    pub(crate) const fn outermost(since: Instant, span: Nanos) -> Self {
+        Self { since: Some(since), span, depth: 1, ..Self::ROOT }
+    }
+
+    /// The frame of an operation that starts now in the current one.
+    pub(crate) fn of_operation(clock: &ClockHandle, span: Nanos) -> Self {
+        let outside = Self::current();
+        Self {
+            since: Some(clock.now()),
+            span: span.min(outside.left(clock).unwrap_or(Nanos::MAX)),
+            product: outside.product.saturating_mul(outside.attempt),
+            attempt: 1,
+            depth: outside.depth.saturating_add(1),
+            effects: 0,
+            clocked: false,
+        }
     }
 
     /// A frame that adds no operation to the current one: only a clock, or a
     /// deadline, which can only shorten the one outside.
     pub(crate) fn under(clock: &ClockHandle, since: Instant, span: Nanos) -> Self {
         let outside = Self::current();
-        let left = outside.left(clock);
-        // Both spans as seen from now, when they were started at different times.
+        let left = outside.left(clock).unwrap_or(Nanos::MAX);
+        // Both spans as seen from now: they were started at different times.
         let now = clock.now();
         let passed = Nanos::from_duration(now.saturating_duration_since(since));
-        let span = span.minus(passed).min(left.unwrap_or(Nanos::MAX));
-        let bounded = outside.since.is_some() || span < Nanos::MAX;
-        Self { since: bounded.then_some(now), span, effects: 0, clocked: false, ..outside }
+        let span = span.minus(passed).min(left);
+        let since = (span < Nanos::MAX).then_some(now);
+        Self { since, span, effects: 0, clocked: false, ..outside }
     }
 
     /// The frame of the code that is being polled on this thread.
@@ -65,7 +87,7 @@ impl Frame {
 
     /// What is left of the time around. A span, because the clock of what is
     /// inside need not be the one of what is outside.
-    pub(crate) fn left(&self, own: &ClockHandle) -> Option<Nanos> {
+    fn left(&self, own: &ClockHandle) -> Option<Nanos> {
         let since = self.since?;
         let clock = if self.clocked { clock() } else { ClockHandle::RUNTIME };
         let now = if clock.is_runtime() && own.is_runtime() { own.now() } else { clock.now() };
@@ -87,25 +109,19 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// Polls inside `frame`. Calls counted there are added to `effects`, and,
-/// unless they are `contained`, to the frame around it.
+/// Polls inside `frame`, and answers with the calls that were counted there.
+/// They count in the frame around too, unless they are `contained`.
 #[inline]
-pub(crate) fn enter<T>(
-    frame: Frame,
-    contained: bool,
-    effects: &mut u16,
-    poll: impl FnOnce() -> T,
-) -> T {
-    if INSIDE.get() {
-        let outside = FRAME.replace(frame);
-        let _inside = Inside { outside: Some(outside), contained, effects };
-        poll()
-    } else {
-        INSIDE.set(true);
-        FRAME.set(frame);
-        let _inside = Inside { outside: None, contained, effects };
-        poll()
+pub(crate) fn enter<T>(frame: Frame, contained: bool, poll: impl FnOnce() -> T) -> (T, u16) {
+    let inside = Inside { outside: INSIDE.replace(true).then(|| FRAME.get()) };
+    FRAME.set(frame);
+    let output = poll();
+    let effects = FRAME.get().effects;
+    drop(inside);
+    if effects > 0 && !contained {
+        count_effects(effects);
     }
+    (output, effects)
 }
 
 /// As [`enter`], with a clock for whatever brings none.
@@ -113,42 +129,25 @@ pub(crate) fn enter_on<T>(
     clock: &ClockHandle,
     frame: Frame,
     contained: bool,
-    effects: &mut u16,
     poll: impl FnOnce() -> T,
-) -> T {
+) -> (T, u16) {
     let frame = Frame { clocked: true, ..frame };
     let _restored = ClockInside(swap_clock(clock.clone()));
-    enter(frame, contained, effects, poll)
+    enter(frame, contained, poll)
 }
 
 /// Leaves the frame when dropped, a panic included.
-struct Inside<'a> {
+struct Inside {
     /// `None` where nothing is around: then nothing needs to be put back.
     outside: Option<Frame>,
-    contained: bool,
-    effects: &'a mut u16,
 }
 
-impl Drop for Inside<'_> {
+impl Drop for Inside {
     #[inline]
     fn drop(&mut self) {
-        let counted = FRAME.with(|frame| frame.get().effects);
         match self.outside {
             Some(outside) => FRAME.set(outside),
             None => INSIDE.set(false),
-        }
-        if counted > 0 {
-            self.count(counted);
-        }
-    }
-}
-
-impl Inside<'_> {
-    #[cold]
-    fn count(&mut self, counted: u32) {
-        *self.effects = self.effects.saturating_add(counted.try_into().unwrap_or(u16::MAX));
-        if !self.contained {
-            count_effects(counted);
         }
     }
 }
@@ -166,7 +165,8 @@ fn swap_clock(clock: ClockHandle) -> ClockHandle {
     CLOCK.try_with(|current| current.replace(clock)).unwrap_or_default()
 }
 
-fn count_effects(effects: u32) {
+#[cold]
+fn count_effects(effects: u16) {
     let frame = Frame::current();
     FRAME.set(Frame { effects: frame.effects.saturating_add(effects), ..frame });
 }
@@ -181,7 +181,7 @@ pub(crate) fn effect() {
 pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
     let before = Frame::current().effects;
     let output = poll();
-    let effects = before.saturating_add(u32::from(first));
+    let effects = before.saturating_add(u16::from(first));
     FRAME.set(Frame { effects, ..Frame::current() });
     output
 }
@@ -222,7 +222,7 @@ impl<F: Future> Future for Scoped<F> {
         let mut inner = Context::from_waker(&waker);
         let clock = ClockHandle::shared(Arc::clone(this.clock));
         let frame = Frame::under(&clock, clock.now(), Nanos::MAX);
-        let polled = enter_on(&clock, frame, false, &mut 0, || this.future.poll(&mut inner));
+        let (polled, _) = enter_on(&clock, frame, false, || this.future.poll(&mut inner));
         if polled.is_pending() && !this.wakes.woken.load(Ordering::SeqCst) {
             // Everything waits: a clock that stands still wakes its next timer,
             // which wakes this future for the executor's next turn.

@@ -57,11 +57,12 @@ impl<F: Future> Future for Within<F> {
         let since = *this.since.get_or_insert_with(|| clock.now());
         let frame = Frame::under(&clock, since, *this.span);
         let poll = || this.future.poll(cx);
-        if clock.is_runtime() {
-            scope::enter(frame, false, &mut 0, poll)
+        let (polled, _) = if clock.is_runtime() {
+            scope::enter(frame, false, poll)
         } else {
-            scope::enter_on(&clock, frame, false, &mut 0, poll)
-        }
+            scope::enter_on(&clock, frame, false, poll)
+        };
+        polled
     }
 }
 

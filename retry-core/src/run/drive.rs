@@ -10,7 +10,7 @@ use super::{Phase, Run};
 use crate::clock::{ClockHandle, Waiting};
 use crate::decide::Safety;
 use crate::nanos::Nanos;
-use crate::scope::{self, Frame};
+use crate::scope;
 
 /// A body that is being driven. The output is `None` when it was cut.
 #[must_use = "futures do nothing unless polled"]
@@ -59,7 +59,7 @@ impl<E> Future for Waited<'_, '_, E> {
         match run.phase {
             Phase::Yield => {
                 run.phase = Phase::Wait;
-                if run.until > run.ledger.elapsed_nanos() {
+                if run.until > run.elapsed {
                     let mut waiting = run.set_timer(run.until);
                     if waiting.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
@@ -77,10 +77,10 @@ impl<E> Future for Waited<'_, '_, E> {
                     return Poll::Pending;
                 }
             }
-            Phase::Fresh | Phase::Attempt | Phase::Between | Phase::Done => {}
+            Phase::Plain | Phase::Fresh | Phase::Attempt | Phase::Between | Phase::Done => {}
         }
         run.phase = Phase::Between;
-        run.reached_now();
+        run.elapsed = run.now();
         Poll::Ready(())
     }
 }
@@ -92,16 +92,19 @@ impl<E> Run<'_, E> {
         future: Pin<&mut F>,
         cx: &mut Context<'_>,
     ) -> Poll<F::Output> {
-        let product = self.product.saturating_mul(self.ledger.attempts());
-        let frame = Frame::of_attempt(self.start, self.deadline, self.depth, product);
         let contained = self.spec.safety() == Safety::AtMostOnce;
         let _span = self.trace.enter();
-        match self.waiting.as_ref().map(|waiting| waiting.clock()) {
-            Some(clock) if !clock.is_runtime() => {
-                scope::enter_on(clock, frame, contained, &mut self.effects, || future.poll(cx))
+        let poll = || future.poll(cx);
+        let (polled, effects) = match &*self.held.waiting {
+            Some(waiting) if !waiting.clock().is_runtime() => {
+                scope::enter_on(waiting.clock(), self.frame, contained, poll)
             }
-            _ => scope::enter(frame, contained, &mut self.effects, || future.poll(cx)),
+            _ => scope::enter(self.frame, contained, poll),
+        };
+        if effects > 0 {
+            self.effects = self.effects.saturating_add(effects);
         }
+        polled
     }
 
     #[inline(never)]
@@ -112,7 +115,7 @@ impl<E> Run<'_, E> {
     /// Sets the one timer, for a time since the start.
     fn set_timer(&mut self, at: Nanos) -> Pin<&mut Waiting> {
         let at = self.instant(at).unwrap_or_else(|| self.far());
-        let waiting = self.waiting.get_or_insert_with(|| Waiting::new(ClockHandle::RUNTIME));
+        let waiting = self.held.waiting.get_or_insert_with(|| Waiting::new(ClockHandle::RUNTIME));
         let mut waiting = waiting.as_mut();
         waiting.as_mut().set(at);
         waiting
@@ -121,7 +124,8 @@ impl<E> Run<'_, E> {
     /// Later than any process runs, and within what every platform counts.
     fn far(&self) -> Instant {
         const YEAR: Duration = Duration::from_secs(365 * 86_400);
-        self.start.checked_add(YEAR).unwrap_or(self.start)
+        let now = self.clock().now();
+        now.checked_add(YEAR).unwrap_or(now)
     }
 }
 
