@@ -8,7 +8,7 @@
 //! | out, as a client | `Idempotency-Key` | [`insert_key`] |
 //! | out, as a client | `retry-attempt`, `retry-remaining-ms` | [`insert_attempt`] |
 //! | in, as a server | `retry-remaining-ms` | [`remaining`] |
-//! | out, as a server | stop → status, `Retry-After`, `retry-forbidden` | [`answer()`] |
+//! | out, as a server | stop → status, `Retry-After`, `retry-forbidden` | [`Stopped::answer`](crate::Stopped::answer), [`answer()`] |
 //!
 //! One call turns a response into a failure:
 //!

@@ -18,6 +18,8 @@ mod macros;
 mod non_idempotent;
 mod operation_id;
 mod policy;
+#[cfg(feature = "reqwest")]
+pub mod reqwest;
 mod stop;
 mod stopped;
 

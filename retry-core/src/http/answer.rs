@@ -5,9 +5,12 @@ use std::time::Duration;
 use ::http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::RETRY_FORBIDDEN;
+use crate::hint::Hint;
 use crate::stop::StopReason;
+use crate::stopped::{FailedAttempt, Stopped};
 
-/// The answer of one's own server to its caller, after a stop.
+/// The answer of one's own server to its caller, after a stop. Made by
+/// [`Stopped::answer`], or by [`answer()`] where only the reason is at hand.
 ///
 /// | reasons | status | headers |
 /// |---|---|---|
@@ -73,6 +76,33 @@ pub fn answer(reason: StopReason, retry_after: Option<Duration>) -> Answer {
     Answer { status, retry_after, forbidden }
 }
 
+impl<E> Stopped<E> {
+    /// What one's own server answers after this stop: [`answer()`] of the
+    /// reason, where the last failure brought a hint with that wait. Feature
+    /// `http`.
+    ///
+    /// ```
+    /// use http::{Response, StatusCode};
+    /// use retry_core::Stopped;
+    ///
+    /// fn unavailable<E>(stopped: &Stopped<E>) -> Response<String> {
+    ///     let answer = stopped.answer();
+    ///     let mut response = Response::new(stopped.reason().to_string());
+    ///     *response.status_mut() = answer.status();
+    ///     response.headers_mut().extend(answer.headers());
+    ///     response
+    /// }
+    /// ```
+    pub fn answer(&self) -> Answer {
+        let hint = self.failures().last().map(FailedAttempt::failure).and_then(|last| last.hint());
+        let wait = match hint {
+            Some(Hint::Wait(wait)) => Some(wait),
+            Some(Hint::DoNotRetry) | None => None,
+        };
+        answer(self.reason(), wait)
+    }
+}
+
 impl Answer {
     /// 503 or 504.
     pub const fn status(&self) -> StatusCode {
@@ -110,10 +140,16 @@ fn whole_seconds(wait: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::hint::Hint;
-    use crate::http::Profile;
     use std::time::SystemTime;
+
+    use futures::executor::block_on;
+
+    use super::*;
+    use crate::classify::Failure;
+    use crate::clock::{Clock, VirtualClock};
+    use crate::http::Profile;
+    use crate::operation::Operation;
+    use crate::policy::Policy;
 
     const WAIT: Option<Duration> = Some(Duration::from_secs(3));
 
@@ -157,5 +193,33 @@ mod tests {
         assert_eq!(busy.hint(), WAIT.map(Hint::Wait));
         let review = read(StopReason::ManualReview).unwrap();
         assert_eq!(review.hint(), Some(Hint::DoNotRetry));
+    }
+
+    fn stop(max_attempts: u32, failure: Failure) -> Stopped<()> {
+        let policy = Policy::new(max_attempts, Duration::from_secs(5));
+        let operation = Operation::idempotent("prices", policy).classify(move |(): &()| failure);
+        block_on(VirtualClock::new().scope(operation.run(|_| async { Err::<(), ()>(()) })))
+            .unwrap_err()
+    }
+
+    #[test]
+    fn a_stop_passes_on_how_long_the_other_side_asked_to_wait() {
+        let wait = Duration::from_millis(1_500);
+        let busy = stop(1, Failure::transient().after(wait));
+        assert_eq!(busy.answer(), answer(StopReason::AttemptsExhausted, Some(wait)));
+        let long = Failure::transient().after(Duration::from_secs(86_400));
+        assert_eq!(stop(3, long).answer().retry_after(), Some(86_400));
+        // Asked for more than is left.
+        let late = stop(3, Failure::transient().after(Duration::from_secs(7))).answer();
+        assert_eq!((late.status().as_u16(), late.retry_after()), (504, Some(7)));
+    }
+
+    #[test]
+    fn a_stop_without_a_wait_invents_none() {
+        assert_eq!(stop(2, Failure::transient()).answer().retry_after(), None);
+        let forbidden = stop(2, Failure::transient().with_hint(Hint::DoNotRetry));
+        assert!(forbidden.answer().is_retry_forbidden());
+        let invalid = stop(0, Failure::transient());
+        assert_eq!(invalid.answer(), answer(StopReason::InvalidPolicy, None));
     }
 }

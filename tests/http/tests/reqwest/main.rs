@@ -1,0 +1,11 @@
+//! Requests as parts of an attempt, against a real server.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod errors;
+mod requests;
+mod server;
+
+/// A client that takes no proxy from the environment.
+fn client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder().no_proxy()
+}
