@@ -11,7 +11,7 @@ use crate::decide::Safety;
 use crate::key::{IdempotencyKey, ToKey};
 use crate::policy::Policy;
 use crate::retrier::Retrier;
-use crate::run::{Run, Spec};
+use crate::run::{Judged, Run, Spec};
 use crate::stopped::Stopped;
 
 /// An operation without the attribute: for closures, and for policies known
@@ -120,17 +120,10 @@ impl<C, R> Operation<C, R> {
         }
         loop {
             run.begin()?;
-            let outcome = {
-                let body = pin!(attempt(run.attempt()));
-                run.drive(body).await
-            };
-            let settled = run.settle_or_reject(
-                outcome,
-                |error| classify.failure(error),
-                None,
-                |value| reject.rejects(value),
-            );
-            if let ControlFlow::Break(result) = settled {
+            let body = pin!(attempt(run.attempt()));
+            let judge = |error: &E| Judged::new(classify.failure(error), None);
+            let driven = run.drive(body, judge, |value: &T| reject.rejects(value));
+            if let ControlFlow::Break(result) = driven.await {
                 return result;
             }
             run.wait().await;

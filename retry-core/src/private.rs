@@ -9,5 +9,5 @@ pub use crate::non_idempotent::{Guard, ReturnedFuture};
 pub use crate::outcome::{Outcome, OutcomeAs, Tried, TriedAs, WrittenError, finish, finish_as};
 pub use crate::policy::Policy;
 pub use crate::retrier::Retrier;
-pub use crate::run::{Describe, Run, Spec};
-pub use crate::textual::{Probe, Silent, Textual, probe};
+pub use crate::run::{Describe, Judged, Run, Spec};
+pub use crate::textual::{Probe, Silent, Textual, judged, probe};

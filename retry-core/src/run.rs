@@ -11,7 +11,6 @@ mod trace;
 use std::fmt;
 use std::future::Future;
 use std::mem::ManuallyDrop;
-use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
@@ -33,18 +32,32 @@ use crate::retrier::Retrier;
 use crate::scope::{self, Frame};
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
-use drive::{Driven, Waited};
+use drive::{Driven, Hooked, Waited};
 pub use spec::Spec;
 use trace::Trace;
 
 /// How to write an error's text, where its type has one.
 pub type Describe<E> = fn(&E, &mut fmt::Formatter<'_>) -> fmt::Result;
 
+/// What an error means, and how to write it.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<E> {
+    failure: Failure,
+    describe: Option<Describe<E>>,
+}
+
+impl<E> Judged<E> {
+    /// What was found out about an error.
+    #[inline]
+    pub const fn new(failure: Failure, describe: Option<Describe<E>>) -> Self {
+        Self { failure, describe }
+    }
+}
+
 /// One operation in progress.
 ///
-/// Turn by turn: [`begin`](Self::begin), [`drive`](Self::drive) the body,
-/// [`settle`](Self::settle), and, unless that gave the result,
-/// [`wait`](Self::wait).
+/// Turn by turn: [`begin`](Self::begin), [`drive`](Self::drive) the body, and,
+/// unless that gave the result, [`wait`](Self::wait).
 ///
 /// It lies in the operation's future, so it is small: what only a few
 /// operations need is allocated when they need it. And an operation whose first
@@ -213,59 +226,28 @@ impl<'a, E> Run<'a, E> {
         Ok(())
     }
 
-    /// Drives the body to its end, or to the cut: then the output is `None`.
+    /// Drives the body to its end, or to the cut, and judges what it gave.
     #[inline]
-    pub fn drive<'r, F>(&'r mut self, body: Pin<&'r mut F>) -> Driven<'r, 'a, E, F> {
-        Driven::new(self, body)
+    pub fn drive<'r, T, F, C, R>(
+        &'r mut self,
+        body: Pin<&'r mut F>,
+        judge: C,
+        reject: R,
+    ) -> Driven<'r, 'a, E, F, C, R>
+    where
+        F: Future<Output = Result<T, E>>,
+        C: FnMut(&E) -> Judged<E>,
+        R: FnMut(&T) -> bool,
+    {
+        Driven::new(self, body, judge, reject)
     }
 
     /// Drives what runs between a wait and the next attempt. Cut at the deadline.
-    pub async fn before_retry(&mut self, hook: Pin<&mut impl Future<Output = ()>>) {
-        self.phase = Phase::Between;
-        // A cut shows in the time that the next attempt is judged by.
-        let _ = self.drive(hook).await;
-        self.elapsed = self.now();
-    }
-
-    /// Judges what an attempt gave. `Break` with the result, or `Continue` when
-    /// a wait follows.
-    #[inline]
-    pub fn settle<T, C: Into<Failure>>(
-        &mut self,
-        outcome: Option<Result<T, E>>,
-        classify: impl FnOnce(&E) -> C,
-        describe: Option<Describe<E>>,
-    ) -> ControlFlow<Result<T, Stopped<E>>> {
-        let (failure, error) = match outcome {
-            Some(Ok(value)) => {
-                self.succeed();
-                return ControlFlow::Break(Ok(value));
-            }
-            Some(Err(error)) => (classify(&error).into(), Some(error)),
-            None => (Failure::timeout(), None),
-        };
-        match self.fail(failure, error, describe) {
-            Some(stopped) => ControlFlow::Break(Err(stopped)),
-            None => ControlFlow::Continue(()),
-        }
-    }
-
-    /// As [`settle`](Self::settle), for an operation that rejects values. A
-    /// rejected value that no attempt can follow is the caller's.
-    pub fn settle_or_reject<T, C: Into<Failure>>(
-        &mut self,
-        outcome: Option<Result<T, E>>,
-        classify: impl FnOnce(&E) -> C,
-        describe: Option<Describe<E>>,
-        reject: impl FnOnce(&T) -> bool,
-    ) -> ControlFlow<Result<T, Stopped<E>>> {
-        match outcome {
-            Some(Ok(value)) if reject(&value) => match self.fail(Failure::rejected(), None, None) {
-                Some(_) => ControlFlow::Break(Ok(value)),
-                None => ControlFlow::Continue(()),
-            },
-            outcome => self.settle(outcome, classify, describe),
-        }
+    pub fn before_retry<'r, F: Future<Output = ()>>(
+        &'r mut self,
+        hook: Pin<&'r mut F>,
+    ) -> Hooked<'r, 'a, E, F> {
+        Hooked::new(self, hook)
     }
 
     /// Waits for the next attempt. A turn of the executor passes at least.
@@ -395,12 +377,8 @@ impl<E> Run<'_, E> {
 
     /// `None` when a wait follows.
     #[cold]
-    fn fail(
-        &mut self,
-        failure: Failure,
-        error: Option<E>,
-        describe: Option<Describe<E>>,
-    ) -> Option<Stopped<E>> {
+    fn fail(&mut self, judged: Judged<E>, error: Option<E>) -> Option<Stopped<E>> {
+        let Judged { failure, describe } = judged;
         let mut ledger = self.ledger();
         ledger.attempt_failed(self.now().duration(), &failure);
         (self.hints, self.elapsed) = (ledger.hints(), ledger.elapsed_nanos());

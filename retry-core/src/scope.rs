@@ -99,6 +99,8 @@ thread_local! {
     /// Whether anything is around; otherwise what [`FRAME`] holds is stale.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     static FRAME: Cell<Frame> = const { Cell::new(Frame::ROOT) };
+    /// The frames around it, the innermost last.
+    static OUTSIDE: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
     /// Read only where the frame says so.
     static CLOCK: RefCell<ClockHandle> = const { RefCell::new(ClockHandle::RUNTIME) };
 }
@@ -109,19 +111,27 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// Polls inside `frame`, and answers with the calls that were counted there.
-/// They count in the frame around too, unless they are `contained`.
+/// Polls inside `frame`. Calls counted there are added to `effects`, and, unless
+/// they are `contained`, to the frame around it.
 #[inline]
-pub(crate) fn enter<T>(frame: Frame, contained: bool, poll: impl FnOnce() -> T) -> (T, u16) {
-    let inside = Inside { outside: INSIDE.replace(true).then(|| FRAME.get()) };
-    FRAME.set(frame);
+pub(crate) fn enter<T>(
+    frame: Frame,
+    contained: bool,
+    effects: &mut u16,
+    poll: impl FnOnce() -> T,
+) -> T {
+    let inside = Inside::new();
+    FRAME.with(|current| current.set(frame));
     let output = poll();
-    let effects = FRAME.get().effects;
+    let counted = FRAME.with(|current| current.get().effects);
     drop(inside);
-    if effects > 0 && !contained {
-        count_effects(effects);
+    if counted > 0 {
+        *effects = effects.saturating_add(counted);
+        if !contained {
+            count_effects(counted);
+        }
     }
-    (output, effects)
+    output
 }
 
 /// As [`enter`], with a clock for whatever brings none.
@@ -129,27 +139,49 @@ pub(crate) fn enter_on<T>(
     clock: &ClockHandle,
     frame: Frame,
     contained: bool,
+    effects: &mut u16,
     poll: impl FnOnce() -> T,
-) -> (T, u16) {
+) -> T {
     let frame = Frame { clocked: true, ..frame };
     let _restored = ClockInside(swap_clock(clock.clone()));
-    enter(frame, contained, poll)
+    enter(frame, contained, effects, poll)
 }
 
 /// Leaves the frame when dropped, a panic included.
 struct Inside {
-    /// `None` where nothing is around: then nothing needs to be put back.
-    outside: Option<Frame>,
+    /// Whether there is a frame around, to be put back. It waits in [`OUTSIDE`]
+    /// and not here, because most often there is none.
+    nested: bool,
+}
+
+impl Inside {
+    #[inline]
+    fn new() -> Self {
+        let nested = INSIDE.replace(true);
+        if nested {
+            keep_outside();
+        }
+        Self { nested }
+    }
 }
 
 impl Drop for Inside {
     #[inline]
     fn drop(&mut self) {
-        match self.outside {
-            Some(outside) => FRAME.set(outside),
-            None => INSIDE.set(false),
-        }
+        if self.nested { put_back_outside() } else { INSIDE.set(false) }
     }
+}
+
+#[cold]
+fn keep_outside() {
+    // On a thread that is being torn down nothing is kept, and nothing put back.
+    let _ = OUTSIDE.try_with(|outside| outside.borrow_mut().push(FRAME.get()));
+}
+
+#[cold]
+fn put_back_outside() {
+    let outside = OUTSIDE.try_with(|outside| outside.borrow_mut().pop());
+    FRAME.set(outside.ok().flatten().unwrap_or(Frame::ROOT));
 }
 
 struct ClockInside(ClockHandle);
@@ -222,7 +254,7 @@ impl<F: Future> Future for Scoped<F> {
         let mut inner = Context::from_waker(&waker);
         let clock = ClockHandle::shared(Arc::clone(this.clock));
         let frame = Frame::under(&clock, clock.now(), Nanos::MAX);
-        let (polled, _) = enter_on(&clock, frame, false, || this.future.poll(&mut inner));
+        let polled = enter_on(&clock, frame, false, &mut 0, || this.future.poll(&mut inner));
         if polled.is_pending() && !this.wakes.woken.load(Ordering::SeqCst) {
             // Everything waits: a clock that stands still wakes its next timer,
             // which wakes this future for the executor's next turn.

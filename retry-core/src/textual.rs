@@ -3,14 +3,24 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::run::Describe;
+use crate::classify::Failure;
+use crate::run::{Describe, Judged};
 
 /// Carries the error's type, for a method call that prefers [`Textual`].
 pub struct Probe<E>(PhantomData<fn(E)>);
 
-/// The probe of what an attempt gave.
-pub fn probe<T, E>(_: &Option<Result<T, E>>) -> Probe<E> {
+/// The probe of an error.
+pub const fn probe<E>(_: &E) -> Probe<E> {
     Probe(PhantomData)
+}
+
+/// What an error means, by a function or closure of the author's.
+pub fn judged<E, C: Into<Failure>>(
+    error: &E,
+    classify: impl FnOnce(&E) -> C,
+    describe: Option<Describe<E>>,
+) -> Judged<E> {
+    Judged::new(classify(error).into(), describe)
 }
 
 /// Errors with a text. A method of the value's own reference is found first.

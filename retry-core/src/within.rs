@@ -57,12 +57,11 @@ impl<F: Future> Future for Within<F> {
         let since = *this.since.get_or_insert_with(|| clock.now());
         let frame = Frame::under(&clock, since, *this.span);
         let poll = || this.future.poll(cx);
-        let (polled, _) = if clock.is_runtime() {
-            scope::enter(frame, false, poll)
+        if clock.is_runtime() {
+            scope::enter(frame, false, &mut 0, poll)
         } else {
-            scope::enter_on(&clock, frame, false, poll)
-        };
-        polled
+            scope::enter_on(&clock, frame, false, &mut 0, poll)
+        }
     }
 }
 

@@ -2,40 +2,110 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::{Phase, Run};
+use super::{Judged, Phase, Run};
+use crate::classify::Failure;
 use crate::clock::{ClockHandle, Waiting};
 use crate::decide::Safety;
 use crate::nanos::Nanos;
 use crate::scope;
+use crate::stopped::Stopped;
 
-/// A body that is being driven. The output is `None` when it was cut.
+/// An attempt that is being driven. `Break` with the operation's result, or
+/// `Continue` when a wait follows.
+///
+/// It judges what the body gave where the body gave it: an error is moved only
+/// when there is one.
 #[must_use = "futures do nothing unless polled"]
-pub struct Driven<'r, 'a, E, F> {
+pub struct Driven<'r, 'a, E, F, C, R> {
     run: &'r mut Run<'a, E>,
     body: Pin<&'r mut F>,
+    judge: C,
+    reject: R,
 }
 
-impl<'r, 'a, E, F> Driven<'r, 'a, E, F> {
+impl<'r, 'a, E, F, C, R> Driven<'r, 'a, E, F, C, R> {
     #[inline]
-    pub(super) const fn new(run: &'r mut Run<'a, E>, body: Pin<&'r mut F>) -> Self {
-        Self { run, body }
+    pub(super) const fn new(
+        run: &'r mut Run<'a, E>,
+        body: Pin<&'r mut F>,
+        judge: C,
+        reject: R,
+    ) -> Self {
+        Self { run, body, judge, reject }
     }
 }
 
-impl<E, F: Future> Future for Driven<'_, '_, E, F> {
-    type Output = Option<F::Output>;
+// No field is pinned in place.
+impl<E, F, C, R> Unpin for Driven<'_, '_, E, F, C, R> {}
+
+impl<T, E, F, C, R> Future for Driven<'_, '_, E, F, C, R>
+where
+    F: Future<Output = Result<T, E>>,
+    C: FnMut(&E) -> Judged<E>,
+    R: FnMut(&T) -> bool,
+{
+    type Output = ControlFlow<Result<T, Stopped<E>>>;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { run, body } = &mut *self;
-        match run.poll_inside(body.as_mut(), cx) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => run.poll_cut(cx).map(|()| None),
+        let Self { run, body, judge, reject } = &mut *self;
+        let stopped = match run.poll_inside(body.as_mut(), cx) {
+            Poll::Ready(Ok(value)) => {
+                // A rejected value that no attempt can follow is the caller's.
+                if reject(&value) {
+                    if run.fail(Judged::new(Failure::rejected(), None), None).is_none() {
+                        return Poll::Ready(ControlFlow::Continue(()));
+                    }
+                } else {
+                    run.succeed();
+                }
+                return Poll::Ready(ControlFlow::Break(Ok(value)));
+            }
+            Poll::Ready(Err(error)) => {
+                let judged = judge(&error);
+                run.fail(judged, Some(error))
+            }
+            Poll::Pending => match run.poll_cut(cx) {
+                Poll::Ready(()) => run.fail(Judged::new(Failure::timeout(), None), None),
+                Poll::Pending => return Poll::Pending,
+            },
+        };
+        Poll::Ready(match stopped {
+            Some(stopped) => ControlFlow::Break(Err(stopped)),
+            None => ControlFlow::Continue(()),
+        })
+    }
+}
+
+/// What runs between a wait and the next attempt. Cut at the deadline.
+#[must_use = "futures do nothing unless polled"]
+pub struct Hooked<'r, 'a, E, F> {
+    run: &'r mut Run<'a, E>,
+    hook: Pin<&'r mut F>,
+}
+
+impl<'r, 'a, E, F> Hooked<'r, 'a, E, F> {
+    pub(super) const fn new(run: &'r mut Run<'a, E>, hook: Pin<&'r mut F>) -> Self {
+        Self { run, hook }
+    }
+}
+
+impl<E, F: Future<Output = ()>> Future for Hooked<'_, '_, E, F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Self { run, hook } = &mut *self;
+        if run.poll_inside(hook.as_mut(), cx).is_pending() && run.poll_cut(cx).is_pending() {
+            return Poll::Pending;
         }
+        // A cut shows in the time that the next attempt is judged by.
+        run.elapsed = run.now();
+        Poll::Ready(())
     }
 }
 
@@ -94,17 +164,14 @@ impl<E> Run<'_, E> {
     ) -> Poll<F::Output> {
         let contained = self.spec.safety() == Safety::AtMostOnce;
         let _span = self.trace.enter();
+        let Self { frame, effects, held, .. } = self;
         let poll = || future.poll(cx);
-        let (polled, effects) = match &*self.held.waiting {
+        match &*held.waiting {
             Some(waiting) if !waiting.clock().is_runtime() => {
-                scope::enter_on(waiting.clock(), self.frame, contained, poll)
+                scope::enter_on(waiting.clock(), *frame, contained, effects, poll)
             }
-            _ => scope::enter(self.frame, contained, poll),
-        };
-        if effects > 0 {
-            self.effects = self.effects.saturating_add(effects);
+            _ => scope::enter(*frame, contained, effects, poll),
         }
-        polled
     }
 
     #[inline(never)]
@@ -129,9 +196,15 @@ impl<E> Run<'_, E> {
     }
 }
 
-impl<E, F> fmt::Debug for Driven<'_, '_, E, F> {
+impl<E, F, C, R> fmt::Debug for Driven<'_, '_, E, F, C, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driven").field("run", &self.run).finish_non_exhaustive()
+    }
+}
+
+impl<E, F> fmt::Debug for Hooked<'_, '_, E, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooked").field("run", &self.run).finish_non_exhaustive()
     }
 }
 

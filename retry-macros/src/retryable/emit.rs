@@ -34,17 +34,22 @@ use crate::inferred::inferred;
 ///         if let Err(stopped) = run.begin() {
 ///             break Err(stopped);
 ///         }
-///         let outcome: Option<__retry::Tried<Result<Receipt, Stopped<PayError>>>> =
-///             run.drive(pin!(async {
+///         let driven = run.drive(
+///             pin!(async {
 ///                 let key = derived;
 ///                 if let Some(output) = None::<__retry::Tried<…>> { return output; }
 ///                 self.gateway.charge(order, key).__retry_guard().await
-///             }))
-///             .await;
-///         let describe = (&__retry::probe(&outcome)).describe();
-///         match run.settle(outcome, |error| __retry::Classify::classify(error), describe) {
-///             ControlFlow::Break(done) => break done,
-///             ControlFlow::Continue(()) => {}
+///             }),
+///             |error| __retry::judged(
+///                 error,
+///                 |error| __retry::Classify::classify(error),
+///                 (&__retry::probe(error)).describe(),
+///             ),
+///             |_| false,
+///         )
+///         .await;
+///         if let ControlFlow::Break(done) = driven {
+///             break done;
 ///         }
 ///         run.wait().await;
 ///     };
@@ -123,8 +128,11 @@ impl Lowered<'_> {
         let attempt = &self.plan.attempt;
         let made = attempt.as_ref().map(|_| quote_spanned!(ours=> let current = run.attempt();));
         let body = self.body(body);
-        let tried = self.tried();
-        let settle = self.settle(place);
+        let judge = self.judge(place);
+        let reject = match &self.plan.reject {
+            Some(reject) => place(reject.to_token_stream()),
+            None => quote_spanned!(ours=> |_| false),
+        };
         let hook = self.before_retry(place);
         // Where rustc says "inside of this loop".
         let turn = quote_spanned!(ours.located_at(self.function.span())=> loop);
@@ -134,14 +142,9 @@ impl Lowered<'_> {
                     break ::core::result::Result::Err(stopped);
                 }
                 #made
-                let settled = {
-                    let outcome: ::core::option::Option<#tried> =
-                        run.drive(::core::pin::pin!(#body)).await;
-                    #settle
-                };
-                match settled {
-                    ::core::ops::ControlFlow::Break(done) => break done,
-                    ::core::ops::ControlFlow::Continue(()) => {}
+                let driven = run.drive(::core::pin::pin!(#body), #judge, #reject).await;
+                if let ::core::ops::ControlFlow::Break(done) = driven {
+                    break done;
                 }
                 run.wait().await;
                 #hook
@@ -182,26 +185,14 @@ impl Lowered<'_> {
         quote_spanned!(asyncness=> async #block)
     }
 
-    fn settle(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
-        let Plan { classify, reject, .. } = &self.plan;
-        let ours = Span::mixed_site();
-        let classify = match classify {
+    /// A closure: a path to the trait's method would report a missing impl twice.
+    fn judge(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
+        let classify = match &self.plan.classify {
             Some(classify) => place(classify.to_token_stream()),
-            // A closure: the path alone would report a missing impl twice.
             None => quote_spanned!(self.at_output()=> |error| __retry::Classify::classify(error)),
         };
-        match reject {
-            None => quote_spanned! {ours=>
-                let describe = (&__retry::probe(&outcome)).describe();
-                run.settle(outcome, #classify, describe)
-            },
-            Some(reject) => {
-                let reject = place(reject.to_token_stream());
-                quote_spanned! {ours=>
-                    let describe = (&__retry::probe(&outcome)).describe();
-                    run.settle_or_reject(outcome, #classify, describe, #reject)
-                }
-            }
+        quote_spanned! {Span::mixed_site()=>
+            |error| __retry::judged(error, #classify, (&__retry::probe(error)).describe())
         }
     }
 
