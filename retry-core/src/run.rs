@@ -77,7 +77,7 @@ pub struct Run<'a, E> {
     held: Held<E>,
     trace: Trace,
     /// Calls that must not run twice, made by this attempt.
-    effects: u16,
+    effects: u8,
     phase: Phase,
     call: Call,
 }
@@ -122,7 +122,7 @@ impl<'a, E> Run<'a, E> {
     #[inline]
     pub fn new(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
         let trace = Trace::new();
-        if retrier.is_some() || scope::is_inside() || trace.is_enabled() || !spec.is_plain() {
+        if !spec.is_plain() || retrier.is_some() || trace.is_enabled() || scope::is_inside() {
             return Self::fresh(spec, retrier, trace);
         }
         // A policy that is valid allows its first attempt, so an operation on its
@@ -214,7 +214,7 @@ impl<'a, E> Run<'a, E> {
             if self.spec.safety() == Safety::AtMostOnce {
                 // To whatever is around it, the operation is one call that must
                 // not run twice.
-                scope::effect();
+                scope::count_effects(1);
             }
         } else {
             self.frame.attempt = self.frame.attempt.saturating_add(1);
@@ -361,7 +361,6 @@ impl<E> Run<'_, E> {
 impl<E> Run<'_, E> {
     #[inline]
     fn succeed(&mut self) {
-        self.phase = Phase::Done;
         if self.is_observed() {
             self.succeeded();
         }
@@ -369,6 +368,7 @@ impl<E> Run<'_, E> {
 
     #[cold]
     fn succeeded(&mut self) {
+        self.phase = Phase::Done;
         let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
         self.trace.succeeded(attempts);

@@ -31,7 +31,7 @@ pub(crate) struct Frame {
     /// Operations around.
     pub(crate) depth: u16,
     /// Calls that must not run twice, made in this frame.
-    effects: u16,
+    effects: u8,
     /// Whether the frame has a clock of its own, in [`CLOCK`].
     clocked: bool,
 }
@@ -111,40 +111,38 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// Polls inside `frame`. Calls counted there are added to `effects`, and, unless
-/// they are `contained`, to the frame around it.
+/// Polls inside `frame`, and answers how many calls were counted there. Whether
+/// they count in the frame around too is the caller's to say.
 #[inline]
-pub(crate) fn enter<T>(
-    frame: Frame,
-    contained: bool,
-    effects: &mut u16,
-    poll: impl FnOnce() -> T,
-) -> T {
+pub(crate) fn enter(frame: &Frame, poll: impl FnOnce()) -> u8 {
     let inside = Inside::new();
-    FRAME.with(|current| current.set(frame));
-    let output = poll();
+    FRAME.with(|current| current.set(*frame));
+    poll();
     let counted = FRAME.with(|current| current.get().effects);
     drop(inside);
-    if counted > 0 {
-        *effects = effects.saturating_add(counted);
-        if !contained {
-            count_effects(counted);
-        }
-    }
-    output
+    counted
 }
 
 /// As [`enter`], with a clock for whatever brings none.
-pub(crate) fn enter_on<T>(
-    clock: &ClockHandle,
-    frame: Frame,
-    contained: bool,
-    effects: &mut u16,
-    poll: impl FnOnce() -> T,
-) -> T {
-    let frame = Frame { clocked: true, ..frame };
+pub(crate) fn enter_on(clock: &ClockHandle, frame: &Frame, poll: impl FnOnce()) -> u8 {
     let _restored = ClockInside(swap_clock(clock.clone()));
-    enter(frame, contained, effects, poll)
+    enter(&Frame { clocked: true, ..*frame }, poll)
+}
+
+/// Polls inside `frame` and `clock`, which belong to no operation: what is
+/// counted counts around them.
+pub(crate) fn poll_under<F: Future>(
+    clock: &ClockHandle,
+    frame: &Frame,
+    future: Pin<&mut F>,
+    cx: &mut Context<'_>,
+) -> Poll<F::Output> {
+    let mut polled = Poll::Pending;
+    let poll = || polled = future.poll(cx);
+    let effects =
+        if clock.is_runtime() { enter(frame, poll) } else { enter_on(clock, frame, poll) };
+    count_effects(effects);
+    polled
 }
 
 /// Leaves the frame when dropped, a panic included.
@@ -197,15 +195,11 @@ fn swap_clock(clock: ClockHandle) -> ClockHandle {
     CLOCK.try_with(|current| current.replace(clock)).unwrap_or_default()
 }
 
+/// Counts calls that must not run twice in the current frame.
 #[cold]
-fn count_effects(effects: u16) {
+pub(crate) fn count_effects(effects: u8) {
     let frame = Frame::current();
     FRAME.set(Frame { effects: frame.effects.saturating_add(effects), ..frame });
-}
-
-/// A call that must not run twice begins in the current frame.
-pub(crate) fn effect() {
-    count_effects(1);
 }
 
 /// Polls a call that must not run twice. Its first poll counts as one call in
@@ -213,7 +207,7 @@ pub(crate) fn effect() {
 pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
     let before = Frame::current().effects;
     let output = poll();
-    let effects = before.saturating_add(u16::from(first));
+    let effects = before.saturating_add(u8::from(first));
     FRAME.set(Frame { effects, ..Frame::current() });
     output
 }
@@ -254,7 +248,7 @@ impl<F: Future> Future for Scoped<F> {
         let mut inner = Context::from_waker(&waker);
         let clock = ClockHandle::shared(Arc::clone(this.clock));
         let frame = Frame::under(&clock, clock.now(), Nanos::MAX);
-        let polled = enter_on(&clock, frame, false, &mut 0, || this.future.poll(&mut inner));
+        let polled = poll_under(&clock, &frame, this.future, &mut inner);
         if polled.is_pending() && !this.wakes.woken.load(Ordering::SeqCst) {
             // Everything waits: a clock that stands still wakes its next timer,
             // which wakes this future for the executor's next turn.

@@ -56,12 +56,7 @@ impl<F: Future> Future for Within<F> {
         let clock = scope::clock();
         let since = *this.since.get_or_insert_with(|| clock.now());
         let frame = Frame::under(&clock, since, *this.span);
-        let poll = || this.future.poll(cx);
-        if clock.is_runtime() {
-            scope::enter(frame, false, &mut 0, poll)
-        } else {
-            scope::enter_on(&clock, frame, false, &mut 0, poll)
-        }
+        scope::poll_under(&clock, &frame, this.future, cx)
     }
 }
 

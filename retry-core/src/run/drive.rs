@@ -54,8 +54,20 @@ where
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { run, body, judge, reject } = &mut *self;
-        let stopped = match run.poll_inside(body.as_mut(), cx) {
-            Poll::Ready(Ok(value)) => {
+        let mut failed = None;
+        let mut polled = Poll::Pending;
+        run.poll_inside(|| {
+            polled = match body.as_mut().poll(cx) {
+                Poll::Ready(Ok(value)) => Poll::Ready(Some(value)),
+                Poll::Ready(Err(error)) => {
+                    keep(&mut failed, error);
+                    Poll::Ready(None)
+                }
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        let stopped = match polled {
+            Poll::Ready(Some(value)) => {
                 // A rejected value that no attempt can follow is the caller's.
                 if reject(&value) {
                     if run.fail(Judged::new(Failure::rejected(), None), None).is_none() {
@@ -66,9 +78,9 @@ where
                 }
                 return Poll::Ready(ControlFlow::Break(Ok(value)));
             }
-            Poll::Ready(Err(error)) => {
-                let judged = judge(&error);
-                run.fail(judged, Some(error))
+            Poll::Ready(None) => {
+                let cut = Judged::new(Failure::timeout(), None);
+                run.fail(failed.as_ref().map_or(cut, judge), failed)
             }
             Poll::Pending => match run.poll_cut(cx) {
                 Poll::Ready(()) => run.fail(Judged::new(Failure::timeout(), None), None),
@@ -80,6 +92,12 @@ where
             None => ControlFlow::Continue(()),
         })
     }
+}
+
+/// Out of line, so that an attempt that succeeds moves no error.
+#[cold]
+fn keep<E>(failed: &mut Option<E>, error: E) {
+    *failed = Some(error);
 }
 
 /// What runs between a wait and the next attempt. Cut at the deadline.
@@ -100,7 +118,9 @@ impl<E, F: Future<Output = ()>> Future for Hooked<'_, '_, E, F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { run, hook } = &mut *self;
-        if run.poll_inside(hook.as_mut(), cx).is_pending() && run.poll_cut(cx).is_pending() {
+        let mut polled = Poll::Pending;
+        run.poll_inside(|| polled = hook.as_mut().poll(cx));
+        if polled.is_pending() && run.poll_cut(cx).is_pending() {
             return Poll::Pending;
         }
         // A cut shows in the time that the next attempt is judged by.
@@ -157,20 +177,26 @@ impl<E> Future for Waited<'_, '_, E> {
 
 impl<E> Run<'_, E> {
     #[inline]
-    fn poll_inside<F: Future>(
-        &mut self,
-        future: Pin<&mut F>,
-        cx: &mut Context<'_>,
-    ) -> Poll<F::Output> {
-        let contained = self.spec.safety() == Safety::AtMostOnce;
+    fn poll_inside(&mut self, poll: impl FnOnce()) {
         let _span = self.trace.enter();
-        let Self { frame, effects, held, .. } = self;
-        let poll = || future.poll(cx);
-        match &*held.waiting {
+        let effects = match &*self.held.waiting {
             Some(waiting) if !waiting.clock().is_runtime() => {
-                scope::enter_on(waiting.clock(), *frame, contained, effects, poll)
+                scope::enter_on(waiting.clock(), &self.frame, poll)
             }
-            _ => scope::enter(*frame, contained, effects, poll),
+            _ => scope::enter(&self.frame, poll),
+        };
+        if effects > 0 {
+            self.count_effects(effects);
+        }
+    }
+
+    /// What an `at_most_once` operation calls is its own: to whatever is around
+    /// it, it was counted when it began.
+    #[cold]
+    fn count_effects(&mut self, effects: u8) {
+        self.effects = self.effects.saturating_add(effects);
+        if self.spec.safety() != Safety::AtMostOnce {
+            scope::count_effects(effects);
         }
     }
 

@@ -13,12 +13,15 @@ pub struct Spec {
     policy: Policy,
     safety: Safety,
     validated: bool,
+    /// Whether there is nothing to judge and nobody to tell before the first
+    /// attempt of an operation that is on its own.
+    plain: bool,
 }
 
 impl Spec {
     /// A policy that is judged at the call.
     pub const fn new(name: &'static str, policy: Policy, safety: Safety) -> Self {
-        Self { name: Cow::Borrowed(name), policy, safety, validated: false }
+        Self { name: Cow::Borrowed(name), policy, safety, validated: false, plain: false }
     }
 
     /// A policy of literals, judged now: in a constant, by the compiler.
@@ -27,11 +30,12 @@ impl Spec {
         if let Err(error) = policy.validate() {
             error.refuse()
         }
-        Self { name: Cow::Borrowed(name), policy, safety, validated: true }
+        let plain = !matches!(safety, Safety::AtMostOnce);
+        Self { name: Cow::Borrowed(name), policy, safety, validated: true, plain }
     }
 
     pub(crate) const fn named(name: Cow<'static, str>, policy: Policy, safety: Safety) -> Self {
-        Self { name, policy, safety, validated: false }
+        Self { name, policy, safety, validated: false, plain: false }
     }
 
     pub(crate) const fn name(&self) -> &Cow<'static, str> {
@@ -46,11 +50,9 @@ impl Spec {
         self.safety
     }
 
-    /// Whether there is nothing to judge and nobody to tell before the first
-    /// attempt of an operation that is on its own.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        self.validated && !matches!(self.safety, Safety::AtMostOnce)
+        self.plain
     }
 
     pub(crate) const fn is_validated(&self) -> bool {

@@ -34,7 +34,7 @@ use crate::inferred::inferred;
 ///         if let Err(stopped) = run.begin() {
 ///             break Err(stopped);
 ///         }
-///         let driven = run.drive(
+///         match run.drive(
 ///             pin!(async {
 ///                 let key = derived;
 ///                 if let Some(output) = None::<__retry::Tried<…>> { return output; }
@@ -47,9 +47,10 @@ use crate::inferred::inferred;
 ///             ),
 ///             |_| false,
 ///         )
-///         .await;
-///         if let ControlFlow::Break(done) = driven {
-///             break done;
+///         .await
+///         {
+///             ControlFlow::Break(done) => break done,
+///             ControlFlow::Continue(()) => {}
 ///         }
 ///         run.wait().await;
 ///     };
@@ -142,9 +143,9 @@ impl Lowered<'_> {
                     break ::core::result::Result::Err(stopped);
                 }
                 #made
-                let driven = run.drive(::core::pin::pin!(#body), #judge, #reject).await;
-                if let ::core::ops::ControlFlow::Break(done) = driven {
-                    break done;
+                match run.drive(::core::pin::pin!(#body), #judge, #reject).await {
+                    ::core::ops::ControlFlow::Break(done) => break done,
+                    ::core::ops::ControlFlow::Continue(()) => {}
                 }
                 run.wait().await;
                 #hook
