@@ -82,7 +82,8 @@ pub struct Run<'a, E> {
     call: Call,
 }
 
-/// What most operations do not have. Dropped by [`Run`], which asks once.
+/// What most operations do not have. Dropped by [`Run`], unless it is plain:
+/// then there is nothing.
 struct Held<E> {
     retrier: ManuallyDrop<Option<Retrier>>,
     /// The clock, where it is not the runtime's, and the timer.
@@ -92,7 +93,8 @@ struct Held<E> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Before the first attempt, with nothing to ask and nobody to tell.
+    /// The first attempt of an operation that holds nothing: there is nothing to
+    /// ask before it, nobody to tell, and nothing to drop.
     Plain,
     /// Before the first attempt.
     Fresh,
@@ -125,8 +127,7 @@ impl<'a, E> Run<'a, E> {
         if !spec.is_plain() || retrier.is_some() || trace.is_enabled() || scope::is_inside() {
             return Self::fresh(spec, retrier, trace);
         }
-        // A policy that is valid allows its first attempt, so an operation on its
-        // own asks nothing before it.
+        // A policy that is valid allows its first attempt.
         let start = ClockHandle::RUNTIME.now();
         let frame = Frame::outermost(start, spec.policy().deadline_nanos());
         Self::in_phase(Phase::Plain, spec, frame, None, None, trace)
@@ -194,12 +195,7 @@ impl<'a, E> Run<'a, E> {
     /// The policy cannot be used, or leaves no attempt or no time.
     #[inline]
     pub fn begin(&mut self) -> Result<(), Stopped<E>> {
-        if self.phase != Phase::Plain {
-            return self.begin_judged();
-        }
-        debug_assert_eq!(self.decide_start(), Decision::StartAttempt);
-        self.phase = Phase::Attempt;
-        Ok(())
+        if self.phase == Phase::Plain { Ok(()) } else { self.begin_judged() }
     }
 
     #[cold]
@@ -282,7 +278,7 @@ impl<E> Run<'_, E> {
     /// Attempts started: the first one's number is set before it starts.
     const fn attempts(&self) -> u32 {
         match self.phase {
-            Phase::Plain | Phase::Fresh => 0,
+            Phase::Fresh => 0,
             _ => self.frame.attempt,
         }
     }
@@ -307,7 +303,7 @@ impl<E> Run<'_, E> {
     /// When what runs is cut. An attempt began at the last event.
     fn cut(&self) -> Nanos {
         match self.spec.policy().attempt_timeout_nanos() {
-            Some(timeout) if self.phase == Phase::Attempt => {
+            Some(timeout) if matches!(self.phase, Phase::Plain | Phase::Attempt) => {
                 self.frame.span.min(self.elapsed.plus(timeout))
             }
             _ => self.frame.span,
@@ -361,7 +357,7 @@ impl<E> Run<'_, E> {
 impl<E> Run<'_, E> {
     #[inline]
     fn succeed(&mut self) {
-        if self.is_observed() {
+        if self.phase != Phase::Plain {
             self.succeeded();
         }
     }
@@ -369,6 +365,9 @@ impl<E> Run<'_, E> {
     #[cold]
     fn succeeded(&mut self) {
         self.phase = Phase::Done;
+        if !self.is_observed() {
+            return;
+        }
         let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
         self.trace.succeeded(attempts);
@@ -503,9 +502,7 @@ impl<E> Run<'_, E> {
 impl<E> Drop for Run<'_, E> {
     #[inline]
     fn drop(&mut self) {
-        let Held { retrier, waiting, failures } = &self.held;
-        let holds = retrier.is_some() | waiting.is_some() | failures.is_some();
-        if holds || self.trace.is_enabled() {
+        if self.phase != Phase::Plain {
             self.let_go();
         }
     }

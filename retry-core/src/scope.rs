@@ -63,7 +63,7 @@ impl Frame {
             attempt: 1,
             depth: outside.depth.saturating_add(1),
             effects: 0,
-            clocked: false,
+            clocked: !clock.is_runtime(),
         }
     }
 
@@ -77,7 +77,7 @@ impl Frame {
         let passed = Nanos::from_duration(now.saturating_duration_since(since));
         let span = span.minus(passed).min(left);
         let since = (span < Nanos::MAX).then_some(now);
-        Self { since, span, effects: 0, clocked: false, ..outside }
+        Self { since, span, effects: 0, clocked: !clock.is_runtime(), ..outside }
     }
 
     /// The frame of the code that is being polled on this thread.
@@ -99,8 +99,8 @@ thread_local! {
     /// Whether anything is around; otherwise what [`FRAME`] holds is stale.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     static FRAME: Cell<Frame> = const { Cell::new(Frame::ROOT) };
-    /// The frames around it, the innermost last.
-    static OUTSIDE: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    /// What is around it, the innermost last.
+    static OUTSIDE: RefCell<Vec<Outside>> = const { RefCell::new(Vec::new()) };
     /// Read only where the frame says so.
     static CLOCK: RefCell<ClockHandle> = const { RefCell::new(ClockHandle::RUNTIME) };
 }
@@ -111,88 +111,92 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// Polls inside `frame`, and answers how many calls were counted there. Whether
-/// they count in the frame around too is the caller's to say.
+/// Polls inside `frame`, with `clock` for whatever brings none where the frame
+/// has one. Says how many calls were counted there; whether they count in the
+/// frame around too is the caller's to decide.
 #[inline]
-pub(crate) fn enter(frame: &Frame, poll: impl FnOnce()) -> u8 {
-    let inside = Inside::new();
+pub(crate) fn enter<T>(
+    frame: &Frame,
+    clock: Option<&ClockHandle>,
+    counted: &mut u8,
+    poll: impl FnOnce() -> T,
+) -> T {
+    let inside = Inside::new(clock);
     FRAME.with(|current| current.set(*frame));
-    poll();
-    let counted = FRAME.with(|current| current.get().effects);
+    let output = poll();
+    *counted = FRAME.with(|current| current.get().effects);
     drop(inside);
-    counted
+    output
 }
 
-/// As [`enter`], with a clock for whatever brings none.
-pub(crate) fn enter_on(clock: &ClockHandle, frame: &Frame, poll: impl FnOnce()) -> u8 {
-    let _restored = ClockInside(swap_clock(clock.clone()));
-    enter(&Frame { clocked: true, ..*frame }, poll)
-}
-
-/// Polls inside `frame` and `clock`, which belong to no operation: what is
-/// counted counts around them.
+/// Polls inside a frame that belongs to no operation: what is counted in it
+/// counts around it.
 pub(crate) fn poll_under<F: Future>(
     clock: &ClockHandle,
     frame: &Frame,
     future: Pin<&mut F>,
     cx: &mut Context<'_>,
 ) -> Poll<F::Output> {
-    let mut polled = Poll::Pending;
-    let poll = || polled = future.poll(cx);
-    let effects =
-        if clock.is_runtime() { enter(frame, poll) } else { enter_on(clock, frame, poll) };
-    count_effects(effects);
+    let mut counted = 0;
+    let polled = enter(frame, clock.unless_runtime(), &mut counted, || future.poll(cx));
+    count_effects(counted);
     polled
 }
 
 /// Leaves the frame when dropped, a panic included.
 struct Inside {
-    /// Whether there is a frame around, to be put back. It waits in [`OUTSIDE`]
-    /// and not here, because most often there is none.
-    nested: bool,
+    /// Whether there is something around, to be put back. It waits in
+    /// [`OUTSIDE`] and not here, because most often there is nothing.
+    kept: bool,
 }
 
 impl Inside {
     #[inline]
-    fn new() -> Self {
-        let nested = INSIDE.replace(true);
-        if nested {
-            keep_outside();
+    fn new(clock: Option<&ClockHandle>) -> Self {
+        let kept = INSIDE.replace(true) || clock.is_some();
+        if kept {
+            keep_outside(clock);
         }
-        Self { nested }
+        Self { kept }
     }
 }
 
 impl Drop for Inside {
     #[inline]
     fn drop(&mut self) {
-        if self.nested { put_back_outside() } else { INSIDE.set(false) }
+        if self.kept { put_back_outside() } else { INSIDE.set(false) }
     }
+}
+/// A frame that waits for the one inside it to be left.
+struct Outside {
+    frame: Frame,
+    /// The clock, where the one inside has another.
+    clock: Option<ClockHandle>,
 }
 
 #[cold]
-fn keep_outside() {
+fn keep_outside(clock: Option<&ClockHandle>) {
     // On a thread that is being torn down nothing is kept, and nothing put back.
-    let _ = OUTSIDE.try_with(|outside| outside.borrow_mut().push(FRAME.get()));
+    let clock = clock.and_then(|clock| swap_clock(clock.clone()));
+    let outside = Outside { frame: FRAME.get(), clock };
+    let _ = OUTSIDE.try_with(|kept| kept.borrow_mut().push(outside));
 }
 
 #[cold]
 fn put_back_outside() {
-    let outside = OUTSIDE.try_with(|outside| outside.borrow_mut().pop());
-    FRAME.set(outside.ok().flatten().unwrap_or(Frame::ROOT));
+    let kept = OUTSIDE.try_with(|kept| kept.borrow_mut().pop());
+    let Some(Outside { frame, clock }) = kept.ok().flatten() else {
+        INSIDE.set(false);
+        return;
+    };
+    FRAME.set(frame);
+    INSIDE.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
+    // The clock that was inside is dropped here, where no cell is borrowed.
+    drop(clock.and_then(swap_clock));
 }
 
-struct ClockInside(ClockHandle);
-
-impl Drop for ClockInside {
-    fn drop(&mut self) {
-        swap_clock(std::mem::take(&mut self.0));
-    }
-}
-
-/// Keeps the runtime's clock on a thread that is being torn down.
-fn swap_clock(clock: ClockHandle) -> ClockHandle {
-    CLOCK.try_with(|current| current.replace(clock)).unwrap_or_default()
+fn swap_clock(clock: ClockHandle) -> Option<ClockHandle> {
+    CLOCK.try_with(|current| current.replace(clock)).ok()
 }
 
 /// Counts calls that must not run twice in the current frame.

@@ -55,19 +55,18 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { run, body, judge, reject } = &mut *self;
         let mut failed = None;
-        let mut polled = Poll::Pending;
-        run.poll_inside(|| {
-            polled = match body.as_mut().poll(cx) {
-                Poll::Ready(Ok(value)) => Poll::Ready(Some(value)),
-                Poll::Ready(Err(error)) => {
-                    keep(&mut failed, error);
-                    Poll::Ready(None)
-                }
-                Poll::Pending => Poll::Pending,
+        let polled = run.poll_inside(|| match body.as_mut().poll(cx) {
+            Poll::Ready(Ok(value)) => Poll::Ready(Some(value)),
+            Poll::Ready(Err(error)) => {
+                keep(&mut failed, error);
+                Poll::Ready(None)
             }
+            Poll::Pending => Poll::Pending,
         });
         let stopped = match polled {
             Poll::Ready(Some(value)) => {
+                // Nothing failed: without this, the compiler asks once more.
+                std::mem::forget(failed);
                 // A rejected value that no attempt can follow is the caller's.
                 if reject(&value) {
                     if run.fail(Judged::new(Failure::rejected(), None), None).is_none() {
@@ -118,8 +117,7 @@ impl<E, F: Future<Output = ()>> Future for Hooked<'_, '_, E, F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { run, hook } = &mut *self;
-        let mut polled = Poll::Pending;
-        run.poll_inside(|| polled = hook.as_mut().poll(cx));
+        let polled = run.poll_inside(|| hook.as_mut().poll(cx));
         if polled.is_pending() && run.poll_cut(cx).is_pending() {
             return Poll::Pending;
         }
@@ -177,17 +175,21 @@ impl<E> Future for Waited<'_, '_, E> {
 
 impl<E> Run<'_, E> {
     #[inline]
-    fn poll_inside(&mut self, poll: impl FnOnce()) {
-        let _span = self.trace.enter();
-        let effects = match &*self.held.waiting {
-            Some(waiting) if !waiting.clock().is_runtime() => {
-                scope::enter_on(waiting.clock(), &self.frame, poll)
-            }
-            _ => scope::enter(&self.frame, poll),
+    fn poll_inside<T>(&mut self, poll: impl FnOnce() -> T) -> T {
+        let mut counted = 0;
+        let output = {
+            let _span = self.trace.enter();
+            scope::enter(&self.frame, self.foreign_clock(), &mut counted, poll)
         };
-        if effects > 0 {
-            self.count_effects(effects);
+        if counted > 0 {
+            self.count_effects(counted);
         }
+        output
+    }
+
+    #[inline]
+    fn foreign_clock(&self) -> Option<&ClockHandle> {
+        self.held.waiting.as_ref()?.clock().unless_runtime()
     }
 
     /// What an `at_most_once` operation calls is its own: to whatever is around
@@ -202,6 +204,9 @@ impl<E> Run<'_, E> {
 
     #[inline(never)]
     fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.phase == Phase::Plain {
+            self.phase = Phase::Attempt;
+        }
         self.set_timer(self.cut()).poll_on_time(cx)
     }
 
