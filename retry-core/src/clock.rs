@@ -146,11 +146,6 @@ impl ClockHandle {
         self.0.is_none()
     }
 
-    /// The clock, if one was handed over or scoped.
-    pub(crate) fn unless_runtime(&self) -> Option<&Self> {
-        (!self.is_runtime()).then_some(self)
-    }
-
     #[inline]
     pub(crate) fn now(&self) -> Instant {
         match &self.0 {

@@ -124,7 +124,9 @@ impl<'a, E> Run<'a, E> {
     #[inline]
     pub fn new(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
         let trace = Trace::new();
-        if !spec.is_plain() || retrier.is_some() || trace.is_enabled() || scope::is_inside() {
+        // Without short cuts: each would be a branch.
+        let plain = spec.is_plain() & !scope::is_inside() & !trace.is_enabled() & retrier.is_none();
+        if !plain {
             return Self::fresh(spec, retrier, trace);
         }
         // A policy that is valid allows its first attempt.

@@ -117,11 +117,11 @@ pub(crate) fn is_inside() -> bool {
 #[inline]
 pub(crate) fn enter<T>(
     frame: &Frame,
-    clock: Option<&ClockHandle>,
+    clock: impl FnOnce() -> ClockHandle,
     counted: &mut u8,
     poll: impl FnOnce() -> T,
 ) -> T {
-    let inside = Inside::new(clock);
+    let inside = Inside::new(frame, clock);
     FRAME.with(|current| current.set(*frame));
     let output = poll();
     *counted = FRAME.with(|current| current.get().effects);
@@ -138,7 +138,7 @@ pub(crate) fn poll_under<F: Future>(
     cx: &mut Context<'_>,
 ) -> Poll<F::Output> {
     let mut counted = 0;
-    let polled = enter(frame, clock.unless_runtime(), &mut counted, || future.poll(cx));
+    let polled = enter(frame, || clock.clone(), &mut counted, || future.poll(cx));
     count_effects(counted);
     polled
 }
@@ -152,10 +152,10 @@ struct Inside {
 
 impl Inside {
     #[inline]
-    fn new(clock: Option<&ClockHandle>) -> Self {
-        let kept = INSIDE.replace(true) || clock.is_some();
+    fn new(frame: &Frame, clock: impl FnOnce() -> ClockHandle) -> Self {
+        let kept = INSIDE.replace(true) | frame.clocked;
         if kept {
-            keep_outside(clock);
+            keep_outside(frame.clocked.then(clock));
         }
         Self { kept }
     }
@@ -175,9 +175,9 @@ struct Outside {
 }
 
 #[cold]
-fn keep_outside(clock: Option<&ClockHandle>) {
+fn keep_outside(clock: Option<ClockHandle>) {
     // On a thread that is being torn down nothing is kept, and nothing put back.
-    let clock = clock.and_then(|clock| swap_clock(clock.clone()));
+    let clock = clock.and_then(swap_clock);
     let outside = Outside { frame: FRAME.get(), clock };
     let _ = OUTSIDE.try_with(|kept| kept.borrow_mut().push(outside));
 }

@@ -95,6 +95,7 @@ where
 
 /// Out of line, so that an attempt that succeeds moves no error.
 #[cold]
+#[inline(never)]
 fn keep<E>(failed: &mut Option<E>, error: E) {
     *failed = Some(error);
 }
@@ -179,17 +180,12 @@ impl<E> Run<'_, E> {
         let mut counted = 0;
         let output = {
             let _span = self.trace.enter();
-            scope::enter(&self.frame, self.foreign_clock(), &mut counted, poll)
+            scope::enter(&self.frame, || self.clock().clone(), &mut counted, poll)
         };
         if counted > 0 {
             self.count_effects(counted);
         }
         output
-    }
-
-    #[inline]
-    fn foreign_clock(&self) -> Option<&ClockHandle> {
-        self.held.waiting.as_ref()?.clock().unless_runtime()
     }
 
     /// What an `at_most_once` operation calls is its own: to whatever is around
