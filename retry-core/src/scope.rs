@@ -82,7 +82,7 @@ impl Frame {
 
     /// The frame of the code that is being polled on this thread.
     pub(crate) fn current() -> Self {
-        if is_inside() { FRAME.get() } else { Self::ROOT }
+        CURRENT.with(|current| if current.inside.get() { current.frame.get() } else { Self::ROOT })
     }
 
     /// What is left of the time around. A span, because the clock of what is
@@ -95,10 +95,16 @@ impl Frame {
     }
 }
 
+/// What is current on a thread.
+struct Current {
+    /// Whether anything is around; otherwise the frame is stale.
+    inside: Cell<bool>,
+    frame: Cell<Frame>,
+}
+
 thread_local! {
-    /// Whether anything is around; otherwise what [`FRAME`] holds is stale.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-    static FRAME: Cell<Frame> = const { Cell::new(Frame::ROOT) };
+    static CURRENT: Current =
+        const { Current { inside: Cell::new(false), frame: Cell::new(Frame::ROOT) } };
     /// What is around it, the innermost last.
     static OUTSIDE: RefCell<Vec<Outside>> = const { RefCell::new(Vec::new()) };
     /// Read only where the frame says so.
@@ -108,7 +114,7 @@ thread_local! {
 /// Whether anything is around: an operation, a deadline, a clock.
 #[inline]
 pub(crate) fn is_inside() -> bool {
-    INSIDE.get()
+    CURRENT.with(|current| current.inside.get())
 }
 
 /// Polls inside `frame`, with `clock` for whatever brings none where the frame
@@ -122,9 +128,9 @@ pub(crate) fn enter<T>(
     poll: impl FnOnce() -> T,
 ) -> T {
     let inside = Inside::new(frame, clock);
-    FRAME.with(|current| current.set(*frame));
+    CURRENT.with(|current| current.frame.set(*frame));
     let output = poll();
-    *counted = FRAME.with(|current| current.get().effects);
+    *counted = CURRENT.with(|current| current.frame.get().effects);
     drop(inside);
     output
 }
@@ -153,9 +159,10 @@ struct Inside {
 impl Inside {
     #[inline]
     fn new(frame: &Frame, clock: impl FnOnce() -> ClockHandle) -> Self {
-        let kept = INSIDE.replace(true) | frame.clocked;
+        let nested = CURRENT.with(|current| current.inside.replace(true));
+        let kept = nested | frame.clocked;
         if kept {
-            keep_outside(frame.clocked.then(clock));
+            keep_outside(nested, frame.clocked.then(clock));
         }
         Self { kept }
     }
@@ -164,7 +171,11 @@ impl Inside {
 impl Drop for Inside {
     #[inline]
     fn drop(&mut self) {
-        if self.kept { put_back_outside() } else { INSIDE.set(false) }
+        if self.kept {
+            put_back_outside();
+        } else {
+            CURRENT.with(|current| current.inside.set(false));
+        }
     }
 }
 /// A frame that waits for the one inside it to be left.
@@ -175,10 +186,11 @@ struct Outside {
 }
 
 #[cold]
-fn keep_outside(clock: Option<ClockHandle>) {
+fn keep_outside(nested: bool, clock: Option<ClockHandle>) {
     // On a thread that is being torn down nothing is kept, and nothing put back.
     let clock = clock.and_then(swap_clock);
-    let outside = Outside { frame: FRAME.get(), clock };
+    let frame = if nested { CURRENT.with(|current| current.frame.get()) } else { Frame::ROOT };
+    let outside = Outside { frame, clock };
     let _ = OUTSIDE.try_with(|kept| kept.borrow_mut().push(outside));
 }
 
@@ -186,13 +198,19 @@ fn keep_outside(clock: Option<ClockHandle>) {
 fn put_back_outside() {
     let kept = OUTSIDE.try_with(|kept| kept.borrow_mut().pop());
     let Some(Outside { frame, clock }) = kept.ok().flatten() else {
-        INSIDE.set(false);
+        set_current(Frame::ROOT);
         return;
     };
-    FRAME.set(frame);
-    INSIDE.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
+    set_current(frame);
     // The clock that was inside is dropped here, where no cell is borrowed.
     drop(clock.and_then(swap_clock));
+}
+
+fn set_current(frame: Frame) {
+    CURRENT.with(|current| {
+        current.frame.set(frame);
+        current.inside.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
+    });
 }
 
 fn swap_clock(clock: ClockHandle) -> Option<ClockHandle> {
@@ -203,7 +221,8 @@ fn swap_clock(clock: ClockHandle) -> Option<ClockHandle> {
 #[cold]
 pub(crate) fn count_effects(effects: u8) {
     let frame = Frame::current();
-    FRAME.set(Frame { effects: frame.effects.saturating_add(effects), ..frame });
+    let effects = frame.effects.saturating_add(effects);
+    CURRENT.with(|current| current.frame.set(Frame { effects, ..frame }));
 }
 
 /// Polls a call that must not run twice. Its first poll counts as one call in
@@ -212,7 +231,7 @@ pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
     let before = Frame::current().effects;
     let output = poll();
     let effects = before.saturating_add(u8::from(first));
-    FRAME.set(Frame { effects, ..Frame::current() });
+    CURRENT.with(|current| current.frame.set(Frame { effects, ..Frame::current() }));
     output
 }
 
