@@ -517,7 +517,9 @@ impl<E> Run<'_, E> {
             self.cancelled();
         }
         drop(self.held.retrier.take());
-        drop(self.held.waiting.take());
+        if let Some(waiting) = self.held.waiting.take() {
+            Waiting::retire(waiting);
+        }
         drop(self.held.failures.take());
     }
 }

@@ -82,7 +82,7 @@ impl Frame {
 
     /// The frame of the code that is being polled on this thread.
     pub(crate) fn current() -> Self {
-        CURRENT.with(|current| if current.inside.get() { current.frame.get() } else { Self::ROOT })
+        if is_inside() { FRAME.get() } else { Self::ROOT }
     }
 
     /// What is left of the time around. A span, because the clock of what is
@@ -95,16 +95,10 @@ impl Frame {
     }
 }
 
-/// What is current on a thread.
-struct Current {
-    /// Whether anything is around; otherwise the frame is stale.
-    inside: Cell<bool>,
-    frame: Cell<Frame>,
-}
-
 thread_local! {
-    static CURRENT: Current =
-        const { Current { inside: Cell::new(false), frame: Cell::new(Frame::ROOT) } };
+    /// Whether anything is around; otherwise what [`FRAME`] holds is stale.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static FRAME: Cell<Frame> = const { Cell::new(Frame::ROOT) };
     /// What is around it, the innermost last.
     static OUTSIDE: RefCell<Vec<Outside>> = const { RefCell::new(Vec::new()) };
     /// Read only where the frame says so.
@@ -114,7 +108,7 @@ thread_local! {
 /// Whether anything is around: an operation, a deadline, a clock.
 #[inline]
 pub(crate) fn is_inside() -> bool {
-    CURRENT.with(|current| current.inside.get())
+    INSIDE.get()
 }
 
 /// Polls inside `frame`, with `clock` for whatever brings none where the frame
@@ -128,9 +122,9 @@ pub(crate) fn enter<T>(
     poll: impl FnOnce() -> T,
 ) -> T {
     let inside = Inside::new(frame, clock);
-    CURRENT.with(|current| current.frame.set(*frame));
+    FRAME.with(|current| current.set(*frame));
     let output = poll();
-    *counted = CURRENT.with(|current| current.frame.get().effects);
+    *counted = FRAME.with(|current| current.get().effects);
     drop(inside);
     output
 }
@@ -159,7 +153,7 @@ struct Inside {
 impl Inside {
     #[inline]
     fn new(frame: &Frame, clock: impl FnOnce() -> ClockHandle) -> Self {
-        let nested = CURRENT.with(|current| current.inside.replace(true));
+        let nested = INSIDE.replace(true);
         let kept = nested | frame.clocked;
         if kept {
             keep_outside(nested, frame.clocked.then(clock));
@@ -171,11 +165,7 @@ impl Inside {
 impl Drop for Inside {
     #[inline]
     fn drop(&mut self) {
-        if self.kept {
-            put_back_outside();
-        } else {
-            CURRENT.with(|current| current.inside.set(false));
-        }
+        if self.kept { put_back_outside() } else { INSIDE.set(false) }
     }
 }
 /// A frame that waits for the one inside it to be left.
@@ -189,7 +179,7 @@ struct Outside {
 fn keep_outside(nested: bool, clock: Option<ClockHandle>) {
     // On a thread that is being torn down nothing is kept, and nothing put back.
     let clock = clock.and_then(swap_clock);
-    let frame = if nested { CURRENT.with(|current| current.frame.get()) } else { Frame::ROOT };
+    let frame = if nested { FRAME.get() } else { Frame::ROOT };
     let outside = Outside { frame, clock };
     let _ = OUTSIDE.try_with(|kept| kept.borrow_mut().push(outside));
 }
@@ -198,19 +188,13 @@ fn keep_outside(nested: bool, clock: Option<ClockHandle>) {
 fn put_back_outside() {
     let kept = OUTSIDE.try_with(|kept| kept.borrow_mut().pop());
     let Some(Outside { frame, clock }) = kept.ok().flatten() else {
-        set_current(Frame::ROOT);
+        INSIDE.set(false);
         return;
     };
-    set_current(frame);
+    FRAME.set(frame);
+    INSIDE.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
     // The clock that was inside is dropped here, where no cell is borrowed.
     drop(clock.and_then(swap_clock));
-}
-
-fn set_current(frame: Frame) {
-    CURRENT.with(|current| {
-        current.frame.set(frame);
-        current.inside.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
-    });
 }
 
 fn swap_clock(clock: ClockHandle) -> Option<ClockHandle> {
@@ -221,8 +205,7 @@ fn swap_clock(clock: ClockHandle) -> Option<ClockHandle> {
 #[cold]
 pub(crate) fn count_effects(effects: u8) {
     let frame = Frame::current();
-    let effects = frame.effects.saturating_add(effects);
-    CURRENT.with(|current| current.frame.set(Frame { effects, ..frame }));
+    FRAME.set(Frame { effects: frame.effects.saturating_add(effects), ..frame });
 }
 
 /// Polls a call that must not run twice. Its first poll counts as one call in
@@ -231,7 +214,7 @@ pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
     let before = Frame::current().effects;
     let output = poll();
     let effects = before.saturating_add(u8::from(first));
-    CURRENT.with(|current| current.frame.set(Frame { effects, ..Frame::current() }));
+    FRAME.set(Frame { effects, ..Frame::current() });
     output
 }
 

@@ -1,6 +1,7 @@
 //! What an operation waits by: its clock and one timer, for the cut of an
 //! attempt and for the wait after it.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -29,9 +30,34 @@ type RuntimeSleep = tokio::time::Sleep;
 #[cfg(not(feature = "tokio"))]
 type RuntimeSleep = std::future::Pending<()>;
 
+thread_local! {
+    /// The box of an operation that ended on this thread. Most operations wait,
+    /// one after the other, so most of them need no allocation.
+    static SPARE: Cell<Option<Pin<Box<Waiting>>>> = const { Cell::new(None) };
+}
+
 impl Waiting {
+    /// Waits by the runtime's clock.
+    pub(crate) fn on_runtime() -> Pin<Box<Self>> {
+        match SPARE.try_with(Cell::take) {
+            Ok(Some(spare)) => spare,
+            _ => Self::new(ClockHandle::RUNTIME),
+        }
+    }
+
     pub(crate) fn new(clock: ClockHandle) -> Pin<Box<Self>> {
         Box::pin(Self { clock, at: None, runtime: None, shared: None })
+    }
+
+    /// Lets go of the timer, and keeps the box for the next operation.
+    pub(crate) fn retire(mut this: Pin<Box<Self>>) {
+        if this.clock.is_runtime() {
+            let mut parts = this.as_mut().project();
+            parts.runtime.set(None);
+            *parts.at = None;
+            // On a thread that is being torn down the box is freed.
+            let _ = SPARE.try_with(|spare| spare.set(Some(this)));
+        }
     }
 
     pub(crate) const fn clock(&self) -> &ClockHandle {
@@ -49,8 +75,8 @@ impl Waiting {
         let mut this = self.project();
         *this.at = Some(at);
         match this.clock.get() {
-            Some(clock) => *this.shared = Some(clock.sleep_until(at)),
             None => sleep_again(&mut this.runtime, at),
+            Some(clock) => *this.shared = Some(clock.sleep_until(at)),
         }
     }
 
@@ -67,14 +93,23 @@ impl Waiting {
     /// Ready when the timer says so and the clock agrees. A timer that is early
     /// is set again, and one that is early twice is asked again on the
     /// executor's next turn, so that it cannot hold the thread.
+    #[inline]
     pub(crate) fn poll_on_time(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..2 {
-            if self.as_mut().poll(cx).is_pending() {
-                return Poll::Pending;
-            }
+        if self.as_mut().poll(cx).is_pending() { Poll::Pending } else { self.judge(cx) }
+    }
+
+    #[cold]
+    fn judge(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        for is_last in [false, true] {
             match self.at {
-                Some(at) if self.clock.now() < at => self.as_mut().set_anew(at),
+                Some(at) if self.clock.now() < at => {}
                 _ => return Poll::Ready(()),
+            }
+            if let (false, Some(at)) = (is_last, self.at) {
+                self.as_mut().set_anew(at);
+                if self.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
             }
         }
         cx.waker().wake_by_ref();
@@ -93,8 +128,13 @@ fn sleep_again(runtime: &mut Pin<&mut Option<RuntimeSleep>>, at: Instant) {
 /// A body that has used up tokio's budget for this turn must not hold back the
 /// timer that cuts it.
 #[cfg(feature = "tokio")]
+#[inline]
 fn poll_runtime(sleep: Pin<&mut RuntimeSleep>, cx: &mut Context<'_>) -> Poll<()> {
-    Pin::new(&mut tokio::task::unconstrained(sleep)).poll(cx)
+    if tokio::task::coop::has_budget_remaining() {
+        sleep.poll(cx)
+    } else {
+        Pin::new(&mut tokio::task::unconstrained(sleep)).poll(cx)
+    }
 }
 
 #[cfg(not(feature = "tokio"))]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::{Judged, Phase, Run};
 use crate::classify::Failure;
-use crate::clock::{ClockHandle, Waiting};
+use crate::clock::Waiting;
 use crate::decide::Safety;
 use crate::nanos::Nanos;
 use crate::scope;
@@ -209,7 +209,7 @@ impl<E> Run<'_, E> {
     /// Sets the one timer, for a time since the start.
     fn set_timer(&mut self, at: Nanos) -> Pin<&mut Waiting> {
         let at = self.instant(at).unwrap_or_else(|| self.far());
-        let waiting = self.held.waiting.get_or_insert_with(|| Waiting::new(ClockHandle::RUNTIME));
+        let waiting = self.held.waiting.get_or_insert_with(Waiting::on_runtime);
         let mut waiting = waiting.as_mut();
         waiting.as_mut().set(at);
         waiting
