@@ -91,14 +91,19 @@ struct Held<E> {
     failures: ManuallyDrop<Option<ThinVec<FailedAttempt<E>>>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The plain ones come first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     /// The first attempt of an operation that holds nothing: there is nothing to
     /// ask before it, nobody to tell, and nothing to drop.
     Plain,
+    /// The same, when it holds a timer.
+    PlainTimed,
     /// Before the first attempt.
     Fresh,
     Attempt,
+    /// An attempt whose timer is set.
+    TimedAttempt,
     /// A wait that has not yet given its turn to the executor.
     Yield,
     Wait,
@@ -126,7 +131,7 @@ impl<'a, E> Run<'a, E> {
         let trace = Trace::new();
         // Without short cuts: each would be a branch.
         let plain = spec.is_plain() & !scope::is_inside() & !trace.is_enabled() & retrier.is_none();
-        if !plain {
+        if !plain || ClockHandle::RUNTIME.is_missing() {
             return Self::fresh(spec, retrier, trace);
         }
         // A policy that is valid allows its first attempt.
@@ -285,6 +290,13 @@ impl<E> Run<'_, E> {
         }
     }
 
+    const fn in_attempt(&self) -> bool {
+        !matches!(
+            self.phase,
+            Phase::Fresh | Phase::Yield | Phase::Wait | Phase::Between | Phase::Done
+        )
+    }
+
     const fn ledger(&self) -> Ledger {
         Ledger::of(self.attempts(), self.hints, self.elapsed)
     }
@@ -305,9 +317,7 @@ impl<E> Run<'_, E> {
     /// When what runs is cut. An attempt began at the last event.
     fn cut(&self) -> Nanos {
         match self.spec.policy().attempt_timeout_nanos() {
-            Some(timeout) if matches!(self.phase, Phase::Plain | Phase::Attempt) => {
-                self.frame.span.min(self.elapsed.plus(timeout))
-            }
+            Some(timeout) if self.in_attempt() => self.frame.span.min(self.elapsed.plus(timeout)),
             _ => self.frame.span,
         }
     }
@@ -359,7 +369,7 @@ impl<E> Run<'_, E> {
 impl<E> Run<'_, E> {
     #[inline]
     fn succeed(&mut self) {
-        if self.phase != Phase::Plain {
+        if self.phase > Phase::PlainTimed && self.is_observed() {
             self.succeeded();
         }
     }
@@ -367,9 +377,6 @@ impl<E> Run<'_, E> {
     #[cold]
     fn succeeded(&mut self) {
         self.phase = Phase::Done;
-        if !self.is_observed() {
-            return;
-        }
         let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
         self.trace.succeeded(attempts);
@@ -490,7 +497,7 @@ impl<E> Run<'_, E> {
             operation,
             attempts: self.attempts(),
             elapsed: self.now().duration(),
-            in_attempt: self.phase == Phase::Attempt,
+            in_attempt: self.in_attempt(),
             panicked: std::thread::panicking(),
             failure: failure.as_ref(),
         };
@@ -513,14 +520,15 @@ impl<E> Drop for Run<'_, E> {
 impl<E> Run<'_, E> {
     #[cold]
     fn let_go(&mut self) {
-        if self.phase != Phase::Done && self.is_observed() {
+        if self.phase == Phase::PlainTimed {
+            return Waiting::retire(&mut self.held.waiting);
+        }
+        if self.is_observed() && self.phase != Phase::Done {
             self.cancelled();
         }
-        drop(self.held.retrier.take());
-        if let Some(waiting) = self.held.waiting.take() {
-            Waiting::retire(waiting);
-        }
-        drop(self.held.failures.take());
+        let Held { retrier, waiting, failures } = &mut self.held;
+        Waiting::retire(waiting);
+        drop((retrier.take(), failures.take()));
     }
 }
 

@@ -80,6 +80,12 @@ impl Frame {
         Self { since, span, effects: 0, clocked: !clock.is_runtime(), ..outside }
     }
 
+    /// Whether it has a clock of its own.
+    #[inline]
+    pub(crate) const fn is_clocked(&self) -> bool {
+        self.clocked
+    }
+
     /// The frame of the code that is being polled on this thread.
     pub(crate) fn current() -> Self {
         if is_inside() { FRAME.get() } else { Self::ROOT }
@@ -111,17 +117,12 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// Polls inside `frame`, with `clock` for whatever brings none where the frame
-/// has one. Says how many calls were counted there; whether they count in the
-/// frame around too is the caller's to decide.
+/// Polls inside `frame`. Where that has a clock, [`bring_clock`] comes first.
+/// Says how many calls were counted there; whether they count in the frame
+/// around too is the caller's to decide.
 #[inline]
-pub(crate) fn enter<T>(
-    frame: &Frame,
-    clock: impl FnOnce() -> ClockHandle,
-    counted: &mut u8,
-    poll: impl FnOnce() -> T,
-) -> T {
-    let inside = Inside::new(frame, clock);
+pub(crate) fn enter<T>(frame: &Frame, counted: &mut u8, poll: impl FnOnce() -> T) -> T {
+    let inside = Inside::new();
     FRAME.with(|current| current.set(*frame));
     let output = poll();
     *counted = FRAME.with(|current| current.get().effects);
@@ -138,7 +139,10 @@ pub(crate) fn poll_under<F: Future>(
     cx: &mut Context<'_>,
 ) -> Poll<F::Output> {
     let mut counted = 0;
-    let polled = enter(frame, || clock.clone(), &mut counted, || future.poll(cx));
+    if frame.clocked {
+        bring_clock(clock.clone());
+    }
+    let polled = enter(frame, &mut counted, || future.poll(cx));
     count_effects(counted);
     polled
 }
@@ -152,11 +156,10 @@ struct Inside {
 
 impl Inside {
     #[inline]
-    fn new(frame: &Frame, clock: impl FnOnce() -> ClockHandle) -> Self {
-        let nested = INSIDE.replace(true);
-        let kept = nested | frame.clocked;
+    fn new() -> Self {
+        let kept = INSIDE.replace(true);
         if kept {
-            keep_outside(nested, frame.clocked.then(clock));
+            keep_outside();
         }
         Self { kept }
     }
@@ -173,21 +176,34 @@ struct Outside {
     frame: Frame,
     /// The clock, where the one inside has another.
     clock: Option<ClockHandle>,
+    /// Put here with a clock, before its frame is entered.
+    early: bool,
+}
+
+/// The clock of the frame that is entered next.
+#[cold]
+pub(crate) fn bring_clock(clock: ClockHandle) {
+    let outside = Outside { frame: Frame::current(), clock: swap_clock(clock), early: true };
+    // On a thread that is being torn down nothing is kept, and nothing put back.
+    let _ = OUTSIDE.try_with(|kept| kept.borrow_mut().push(outside));
+    INSIDE.set(true);
 }
 
 #[cold]
-fn keep_outside(nested: bool, clock: Option<ClockHandle>) {
-    // On a thread that is being torn down nothing is kept, and nothing put back.
-    let clock = clock.and_then(swap_clock);
-    let frame = if nested { FRAME.get() } else { Frame::ROOT };
-    let outside = Outside { frame, clock };
-    let _ = OUTSIDE.try_with(|kept| kept.borrow_mut().push(outside));
+fn keep_outside() {
+    let _ = OUTSIDE.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        match kept.last_mut() {
+            Some(outside) if outside.early => outside.early = false,
+            _ => kept.push(Outside { frame: FRAME.get(), clock: None, early: false }),
+        }
+    });
 }
 
 #[cold]
 fn put_back_outside() {
     let kept = OUTSIDE.try_with(|kept| kept.borrow_mut().pop());
-    let Some(Outside { frame, clock }) = kept.ok().flatten() else {
+    let Some(Outside { frame, clock, .. }) = kept.ok().flatten() else {
         INSIDE.set(false);
         return;
     };

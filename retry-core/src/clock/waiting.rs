@@ -15,20 +15,11 @@ pin_project! {
     /// Boxed, and made only when an operation waits or brings a clock.
     pub(crate) struct Waiting {
         clock: ClockHandle,
-        at: Option<Instant>,
         #[pin]
-        runtime: Option<RuntimeSleep>,
-        shared: Option<Sleep>,
+        runtime: Option<runtime::Sleep>,
+        shared: Option<(Instant, Sleep)>,
     }
 }
-
-#[cfg(feature = "tokio")]
-type RuntimeSleep = tokio::time::Sleep;
-
-/// Without a runtime's clock nothing waits on it: refused before the first
-/// attempt.
-#[cfg(not(feature = "tokio"))]
-type RuntimeSleep = std::future::Pending<()>;
 
 thread_local! {
     /// The box of an operation that ended on this thread. Most operations wait,
@@ -38,6 +29,7 @@ thread_local! {
 
 impl Waiting {
     /// Waits by the runtime's clock.
+    #[inline]
     pub(crate) fn on_runtime() -> Pin<Box<Self>> {
         match SPARE.try_with(Cell::take) {
             Ok(Some(spare)) => spare,
@@ -45,16 +37,29 @@ impl Waiting {
         }
     }
 
+    /// Sets the timer of the runtime's clock, and asks it.
+    #[inline]
+    pub(crate) fn start(self: Pin<&mut Self>, at: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let mut runtime = self.project().runtime;
+        runtime.set(Some(runtime::sleep_until(at)));
+        match runtime.as_pin_mut() {
+            Some(sleep) => sleep.poll(cx),
+            None => Poll::Pending,
+        }
+    }
+
+    #[cold]
     pub(crate) fn new(clock: ClockHandle) -> Pin<Box<Self>> {
-        Box::pin(Self { clock, at: None, runtime: None, shared: None })
+        Box::pin(Self { clock, runtime: None, shared: None })
     }
 
     /// Lets go of the timer, and keeps the box for the next operation.
-    pub(crate) fn retire(mut this: Pin<Box<Self>>) {
-        if this.clock.is_runtime() {
-            let mut parts = this.as_mut().project();
-            parts.runtime.set(None);
-            *parts.at = None;
+    #[inline]
+    pub(crate) fn retire(this: &mut Option<Pin<Box<Self>>>) {
+        if let Some(mut this) = this.take()
+            && this.clock.is_runtime()
+        {
+            this.as_mut().project().runtime.set(None);
             // On a thread that is being torn down the box is freed.
             let _ = SPARE.try_with(|spare| spare.set(Some(this)));
         }
@@ -64,85 +69,123 @@ impl Waiting {
         &self.clock
     }
 
+    /// When the timer is due.
+    fn at(&self) -> Option<Instant> {
+        match (&self.runtime, &self.shared) {
+            (Some(sleep), _) => Some(runtime::due(sleep)),
+            (None, shared) => shared.as_ref().map(|&(at, _)| at),
+        }
+    }
+
     /// Sets the timer; nothing happens where it is set for `at` already.
     pub(crate) fn set(self: Pin<&mut Self>, at: Instant) {
-        if self.at != Some(at) {
+        if self.at() != Some(at) {
             self.set_anew(at);
         }
     }
 
     fn set_anew(self: Pin<&mut Self>, at: Instant) {
         let mut this = self.project();
-        *this.at = Some(at);
-        match this.clock.get() {
-            None => sleep_again(&mut this.runtime, at),
-            Some(clock) => *this.shared = Some(clock.sleep_until(at)),
+        match (this.clock.get(), this.runtime.as_mut().as_pin_mut()) {
+            (Some(clock), _) => *this.shared = Some((at, clock.sleep_until(at))),
+            (None, Some(sleep)) => runtime::reset(sleep, at),
+            (None, None) => this.runtime.set(Some(runtime::sleep_until(at))),
         }
     }
 
     /// Ready when the timer says so.
+    #[inline]
     pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         match (this.runtime.as_pin_mut(), this.shared) {
-            (Some(sleep), _) => poll_runtime(sleep, cx),
-            (None, Some(sleep)) => sleep.as_mut().poll(cx),
+            (Some(sleep), _) => sleep.poll(cx),
+            (None, Some((_, sleep))) => sleep.as_mut().poll(cx),
             (None, None) => Poll::Ready(()),
         }
     }
 
-    /// Ready when the timer says so and the clock agrees. A timer that is early
-    /// is set again, and one that is early twice is asked again on the
-    /// executor's next turn, so that it cannot hold the thread.
-    #[inline]
-    pub(crate) fn poll_on_time(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.as_mut().poll(cx).is_pending() { Poll::Pending } else { self.judge(cx) }
+    /// As [`poll`](Self::poll), whatever the task has left of its runtime's
+    /// budget: a body that uses it up at every turn must not hold back the timer
+    /// that cuts it.
+    pub(crate) fn poll_unconstrained(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        match this.runtime.as_mut().as_pin_mut() {
+            Some(sleep) => runtime::poll_unconstrained(sleep, cx),
+            None => match this.shared {
+                Some((_, sleep)) => sleep.as_mut().poll(cx),
+                None => Poll::Ready(()),
+            },
+        }
     }
 
+    /// Judges a timer that is ready: the clock must agree. One that is early is
+    /// set again, and one that is early twice is asked again on the executor's
+    /// next turn, so that it cannot hold the thread.
     #[cold]
-    fn judge(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        for is_last in [false, true] {
-            match self.at {
-                Some(at) if self.clock.now() < at => {}
-                _ => return Poll::Ready(()),
-            }
-            if let (false, Some(at)) = (is_last, self.at) {
-                self.as_mut().set_anew(at);
-                if self.as_mut().poll(cx).is_pending() {
-                    return Poll::Pending;
-                }
-            }
+    pub(crate) fn judge(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let is_due = |this: &Self| this.at().is_none_or(|at| this.clock.now() >= at);
+        if is_due(&self) {
+            return Poll::Ready(());
+        }
+        if let Some(at) = self.at() {
+            self.as_mut().set_anew(at);
+        }
+        if self.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        if is_due(&self) {
+            return Poll::Ready(());
         }
         cx.waker().wake_by_ref();
         Poll::Pending
     }
 }
 
+/// tokio's timer.
 #[cfg(feature = "tokio")]
-fn sleep_again(runtime: &mut Pin<&mut Option<RuntimeSleep>>, at: Instant) {
-    match runtime.as_mut().as_pin_mut() {
-        Some(sleep) => sleep.reset(at.into()),
-        None => runtime.set(Some(tokio::time::sleep_until(at.into()))),
-    }
-}
+mod runtime {
+    use super::{Context, Future, Instant, Pin, Poll};
 
-/// A body that has used up tokio's budget for this turn must not hold back the
-/// timer that cuts it.
-#[cfg(feature = "tokio")]
-#[inline]
-fn poll_runtime(sleep: Pin<&mut RuntimeSleep>, cx: &mut Context<'_>) -> Poll<()> {
-    if tokio::task::coop::has_budget_remaining() {
-        sleep.poll(cx)
-    } else {
+    pub(super) type Sleep = tokio::time::Sleep;
+
+    #[inline]
+    pub(super) fn sleep_until(at: Instant) -> Sleep {
+        tokio::time::sleep_until(at.into())
+    }
+
+    pub(super) fn due(sleep: &Sleep) -> Instant {
+        sleep.deadline().into_std()
+    }
+
+    pub(super) fn reset(sleep: Pin<&mut Sleep>, at: Instant) {
+        sleep.reset(at.into());
+    }
+
+    pub(super) fn poll_unconstrained(sleep: Pin<&mut Sleep>, cx: &mut Context<'_>) -> Poll<()> {
         Pin::new(&mut tokio::task::unconstrained(sleep)).poll(cx)
     }
 }
 
+/// No runtime's timer.
 #[cfg(not(feature = "tokio"))]
-fn sleep_again(runtime: &mut Pin<&mut Option<RuntimeSleep>>, _at: Instant) {
-    runtime.set(Some(std::future::pending()));
-}
+mod runtime {
+    use super::{Context, Future, Instant, Pin, Poll};
 
-#[cfg(not(feature = "tokio"))]
-fn poll_runtime(sleep: Pin<&mut RuntimeSleep>, cx: &mut Context<'_>) -> Poll<()> {
-    sleep.poll(cx)
+    /// Never asked: without a clock an operation is refused before its first
+    /// attempt.
+    pub(super) type Sleep = std::future::Pending<()>;
+
+    pub(super) const fn sleep_until(_: Instant) -> Sleep {
+        std::future::pending()
+    }
+
+    pub(super) fn due(_: &Sleep) -> Instant {
+        Instant::now()
+    }
+
+    pub(super) const fn reset(_: Pin<&mut Sleep>, _: Instant) {}
+
+    pub(super) fn poll_unconstrained(sleep: Pin<&mut Sleep>, cx: &mut Context<'_>) -> Poll<()> {
+        sleep.poll(cx)
+    }
 }

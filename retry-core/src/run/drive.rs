@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use super::{Judged, Phase, Run};
@@ -149,8 +149,8 @@ impl<E> Future for Waited<'_, '_, E> {
             Phase::Yield => {
                 run.phase = Phase::Wait;
                 if run.until > run.elapsed {
-                    let mut waiting = run.set_timer(run.until);
-                    if waiting.as_mut().poll(cx).is_pending() {
+                    run.set_timer(run.until);
+                    if run.poll_timer(cx).is_pending() {
                         return Poll::Pending;
                     }
                 }
@@ -160,13 +160,8 @@ impl<E> Future for Waited<'_, '_, E> {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            Phase::Wait => {
-                let mut waiting = run.set_timer(run.until);
-                if waiting.as_mut().poll(cx).is_pending() {
-                    return Poll::Pending;
-                }
-            }
-            Phase::Plain | Phase::Fresh | Phase::Attempt | Phase::Between | Phase::Done => {}
+            Phase::Wait => ready!(run.poll_timer(cx)),
+            _ => {}
         }
         run.phase = Phase::Between;
         run.elapsed = run.now();
@@ -180,7 +175,10 @@ impl<E> Run<'_, E> {
         let mut counted = 0;
         let output = {
             let _span = self.trace.enter();
-            scope::enter(&self.frame, || self.clock().clone(), &mut counted, poll)
+            if self.frame.is_clocked() {
+                scope::bring_clock(self.clock().clone());
+            }
+            scope::enter(&self.frame, &mut counted, poll)
         };
         if counted > 0 {
             self.count_effects(counted);
@@ -198,24 +196,71 @@ impl<E> Run<'_, E> {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.phase == Phase::Plain {
-            self.phase = Phase::Attempt;
+        if self.phase == Phase::Plain { self.poll_first_cut(cx) } else { self.poll_other_cut(cx) }
+    }
+
+    /// The first time that a plain operation waits.
+    #[inline(never)]
+    fn poll_first_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.phase = Phase::PlainTimed;
+        let at = self.frame.since.and_then(|start| start.checked_add(self.spec.first_cut()));
+        let at = at.unwrap_or_else(|| self.far());
+        let waiting = self.held.waiting.get_or_insert_with(Waiting::on_runtime);
+        let polled = waiting.as_mut().start(at, cx);
+        if polled.is_pending() { Poll::Pending } else { self.judge_cut(cx) }
+    }
+
+    #[inline(never)]
+    fn poll_other_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if matches!(self.phase, Phase::PlainTimed | Phase::TimedAttempt) {
+            return self.poll_cut_again(cx);
         }
-        self.set_timer(self.cut()).poll_on_time(cx)
+        self.set_timer(self.cut());
+        if self.in_attempt() {
+            self.phase = Phase::TimedAttempt;
+        }
+        // A task that has used up its budget is polled again at once.
+        if self.poll_timer(cx).is_pending() { Poll::Pending } else { self.judge_cut(cx) }
+    }
+
+    fn poll_cut_again(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let polled = match &mut *self.held.waiting {
+            Some(waiting) => waiting.as_mut().poll_unconstrained(cx),
+            None => Poll::Pending,
+        };
+        if polled.is_pending() { Poll::Pending } else { self.judge_cut(cx) }
+    }
+
+    #[cold]
+    fn judge_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut *self.held.waiting {
+            Some(waiting) => waiting.as_mut().judge(cx),
+            None => Poll::Pending,
+        }
+    }
+
+    #[inline]
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut *self.held.waiting {
+            Some(waiting) => waiting.as_mut().poll(cx),
+            None => Poll::Ready(()),
+        }
     }
 
     /// Sets the one timer, for a time since the start.
-    fn set_timer(&mut self, at: Nanos) -> Pin<&mut Waiting> {
+    #[inline]
+    fn set_timer(&mut self, at: Nanos) {
         let at = self.instant(at).unwrap_or_else(|| self.far());
-        let waiting = self.held.waiting.get_or_insert_with(Waiting::on_runtime);
-        let mut waiting = waiting.as_mut();
-        waiting.as_mut().set(at);
-        waiting
+        match &mut *self.held.waiting {
+            Some(waiting) => waiting.as_mut().set(at),
+            none => none.insert(Waiting::on_runtime()).as_mut().set(at),
+        }
     }
 
     /// Later than any process runs, and within what every platform counts.
+    #[cold]
     fn far(&self) -> Instant {
         const YEAR: Duration = Duration::from_secs(365 * 86_400);
         let now = self.clock().now();

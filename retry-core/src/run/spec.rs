@@ -1,6 +1,7 @@
 //! What is fixed about an operation before it is called.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use crate::decide::Safety;
 use crate::policy::Policy;
@@ -16,12 +17,14 @@ pub struct Spec {
     /// Whether there is nothing to judge and nobody to tell before the first
     /// attempt of an operation that is on its own.
     plain: bool,
+    /// When the first attempt of a plain operation is cut.
+    first_cut: Duration,
 }
 
 impl Spec {
     /// A policy that is judged at the call.
     pub const fn new(name: &'static str, policy: Policy, safety: Safety) -> Self {
-        Self { name: Cow::Borrowed(name), policy, safety, validated: false, plain: false }
+        Self::named(Cow::Borrowed(name), policy, safety)
     }
 
     /// A policy of literals, judged now: in a constant, by the compiler.
@@ -30,12 +33,17 @@ impl Spec {
         if let Err(error) = policy.validate() {
             error.refuse()
         }
+        let first_cut = match policy.get_attempt_timeout() {
+            Some(timeout) => timeout,
+            None => policy.get_deadline(),
+        };
         let plain = !matches!(safety, Safety::AtMostOnce);
-        Self { name: Cow::Borrowed(name), policy, safety, validated: true, plain }
+        Self { name: Cow::Borrowed(name), policy, safety, validated: true, plain, first_cut }
     }
 
     pub(crate) const fn named(name: Cow<'static, str>, policy: Policy, safety: Safety) -> Self {
-        Self { name, policy, safety, validated: false, plain: false }
+        let first_cut = Duration::ZERO;
+        Self { name, policy, safety, validated: false, plain: false, first_cut }
     }
 
     pub(crate) const fn name(&self) -> &Cow<'static, str> {
@@ -48,6 +56,12 @@ impl Spec {
 
     pub(crate) const fn safety(&self) -> Safety {
         self.safety
+    }
+
+    /// When the first attempt is cut, since its start.
+    #[inline]
+    pub(crate) const fn first_cut(&self) -> Duration {
+        self.first_cut
     }
 
     #[inline]
