@@ -1,5 +1,7 @@
 //! Budgeted, explainable retries for async functions.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod nanos;
 
 pub mod clock;
@@ -25,6 +27,8 @@ mod stopped;
 
 mod decide;
 mod explain;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 
 pub mod observe;
 mod retrier;
