@@ -25,3 +25,38 @@ pub mod migration {}
 
 #[doc = include_str!("../docs/standards.md")]
 pub mod standards {}
+
+/// What the front page lists in full.
+#[cfg(test)]
+mod tests {
+    use crate::StopReason;
+
+    const FRONT_PAGE: &str = include_str!("../README.md");
+    const OPTIONS: &str = include_str!("../docs/retryable.md");
+
+    #[test]
+    fn every_stop_reason_is_on_the_front_page() {
+        for reason in StopReason::ALL {
+            assert!(FRONT_PAGE.contains(&format!("`{reason}`")), "{reason}");
+        }
+        for row in FRONT_PAGE.lines().filter(|line| line.starts_with("| `")) {
+            let code = row.split('`').nth(1).unwrap();
+            if let Ok(reason) = code.parse::<StopReason>() {
+                assert!(row.contains(reason.description()), "{row}");
+            }
+        }
+    }
+
+    /// Its row, its heading, an example, and one that does not compile.
+    #[test]
+    fn every_option_has_both_examples() {
+        let sections: Vec<_> = OPTIONS.split("\n## `").skip(1).collect();
+        assert_eq!(sections.len(), OPTIONS.lines().filter(|line| line.starts_with("| [`")).count());
+        for section in sections {
+            let (option, text) = section.split_once("`\n").unwrap();
+            assert!(OPTIONS.contains(&format!("\n| [`{option}`](#{option}) |")), "{option}");
+            assert!(text.contains("\n```\n"), "{option} has no example");
+            assert!(text.contains("\n```compile_fail"), "{option} has no mistake");
+        }
+    }
+}
