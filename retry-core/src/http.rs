@@ -29,6 +29,30 @@
 //!
 //! assert_eq!(Profile::STANDARD.failure(StatusCode::OK, &headers, now), None);
 //! ```
+//!
+//! An error of your own keeps what the answer said, and asks when it is judged:
+//!
+//! ```
+//! # #[cfg(feature = "macros")] {
+//! use http::{HeaderMap, StatusCode};
+//! use retry_core::http::Profile;
+//! use retry_core::{Classify, Failure, clock};
+//!
+//! #[derive(Debug, Classify)]
+//! enum ApiError {
+//!     #[retry(with = answered)]
+//!     Answered(StatusCode, HeaderMap),
+//!     #[retry(delegate)]
+//!     Io(std::io::Error),
+//! }
+//!
+//! /// On the clock of the scope, so that a test's calendar counts too.
+//! fn answered(status: &StatusCode, headers: &HeaderMap) -> Failure {
+//!     let failure = Profile::STANDARD.failure(*status, headers, clock::utc());
+//!     failure.unwrap_or(Failure::unknown())
+//! }
+//! # }
+//! ```
 
 mod answer;
 mod headers;

@@ -1,4 +1,21 @@
-//! Budgeted, explainable retries for async functions.
+// The first definition of a link wins: in the documentation these, and elsewhere
+// the README's own, which point to docs.rs.
+//! [`Classify`]: derive@crate::Classify
+//! [`Clock`]: crate::Clock
+//! [`Observer`]: crate::Observer
+//! [`Operation`]: crate::Operation
+//! [`http`]: crate::http
+//! [`reqwest`]: crate::reqwest
+//! [`retryable`]: macro@crate::retryable
+//! [`within`]: crate::within()
+//! [limits]: crate::guide::limits
+//! [migration]: crate::guide::migration
+//! [results_and_effects]: crate::guide::results_and_effects
+//! [standards]: crate::guide::standards
+//! [testing]: crate::guide::testing
+//!
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod nanos;
 
@@ -25,6 +42,8 @@ mod stopped;
 
 mod decide;
 mod explain;
+#[cfg(any(doc, doctest, test))]
+pub mod guide;
 
 pub mod observe;
 mod retrier;

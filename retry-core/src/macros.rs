@@ -175,4 +175,5 @@ pub use retry_macros::Classify;
 /// ```
 pub use retry_macros::non_idempotent;
 
+#[doc = include_str!("../docs/retryable.md")]
 pub use retry_macros::retryable;
