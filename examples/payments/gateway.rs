@@ -31,7 +31,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 
 use book::Opening;
-pub(crate) use book::{Book, Charge};
+pub(crate) use book::{Book, Charge, Summary};
 use line::{Line, Lines};
 use script::{Act, Hint, Script};
 
@@ -68,9 +68,11 @@ pub(crate) async fn start(seed: u64) -> io::Result<Gateway> {
     let refused = TcpSocket::new_v4()?;
     refused.bind(loopback)?;
 
-    let desk = Desk { script: Script::new(seed), book: Arc::new(Book::default()) };
+    let script = Script::new(seed);
+    let directory =
+        Directory { addr: listener.local_addr()?, refused: refused.local_addr()?, script };
+    let desk = Desk { script, book: Arc::new(Book::default()) };
     let book = Arc::clone(&desk.book);
-    let (addr, script) = (listener.local_addr()?, desk.script);
     let router = Router::new()
         .route("/charges", post(charge))
         .route("/balance/{account}", get(balance))
@@ -78,53 +80,45 @@ pub(crate) async fn start(seed: u64) -> io::Result<Gateway> {
         .with_state(desk)
         .into_make_service_with_connect_info::<Line>();
     let server = tokio::spawn(async move { axum::serve(Lines(listener), router).await });
-    Ok(Gateway { addr, refused, script, book, server })
+    Ok(Gateway { directory, _refused: refused, book, server })
 }
 
 /// A running gateway.
 #[derive(Debug)]
 pub(crate) struct Gateway {
-    addr: SocketAddr,
+    directory: Directory,
     /// Bound, so that nobody else gets the port, and never listening.
-    refused: TcpSocket,
-    script: Script,
+    _refused: TcpSocket,
     book: Arc<Book>,
     server: JoinHandle<io::Result<()>>,
 }
 
+/// Where to find the gateway. Now and then it is out of date, and names an
+/// address where nobody listens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Directory {
+    addr: SocketAddr,
+    refused: SocketAddr,
+    script: Script,
+}
+
+impl Directory {
+    /// Where this attempt, counted from 1, finds a path of the gateway.
+    pub(crate) fn url(&self, path: &str, subject: &str, attempt: u32) -> String {
+        let stale = self.script.is_stale(subject, attempt);
+        format!("http://{}{path}", if stale { self.refused } else { self.addr })
+    }
+}
+
 impl Gateway {
-    /// Where it listens.
-    pub(crate) fn addr(&self) -> SocketAddr {
-        self.addr
-    }
-
-    /// Where every connection is refused.
-    ///
-    /// # Errors
-    /// The operating system no longer knows the socket.
-    pub(crate) fn refused_addr(&self) -> io::Result<SocketAddr> {
-        self.refused.local_addr()
-    }
-
-    /// The address that a stale directory names for this attempt, from 1: the
-    /// gateway's, or by script one where nobody listens.
-    ///
-    /// # Errors
-    /// As [`refused_addr`](Self::refused_addr).
-    pub(crate) fn resolve(&self, subject: &str, attempt: u32) -> io::Result<SocketAddr> {
-        if self.script.is_stale(subject, attempt) { self.refused_addr() } else { Ok(self.addr) }
+    /// Where to find it.
+    pub(crate) fn directory(&self) -> Directory {
+        self.directory
     }
 
     /// What was booked.
     pub(crate) fn book(&self) -> &Arc<Book> {
         &self.book
-    }
-
-    /// Takes no more connections.
-    pub(crate) async fn shutdown(mut self) {
-        self.server.abort();
-        // Cancelled, as just asked, or ended before.
-        let _ = (&mut self.server).await;
     }
 }
 

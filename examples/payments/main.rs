@@ -1,16 +1,32 @@
-//! A payments service, and the gateway that it calls.
+//! A payments service at work against a gateway that misbehaves: what was
+//! tried, why it waited and why it stopped, then what the gateway's book says.
 
+mod args;
+mod broken;
 mod gateway;
+mod report;
+mod run;
+mod service;
+mod timeline;
 
-use std::io;
+use std::error::Error;
+use std::process::ExitCode;
+
+use args::Args;
+use clap::Parser;
 
 #[tokio::main]
-async fn main() -> io::Result<()> {
-    let gateway = gateway::start(1).await?;
-    println!("the gateway listens on http://{}; Ctrl-C ends it", gateway.addr());
-    println!("the first call for order-1 goes to http://{}", gateway.resolve("order-1", 1)?);
-    tokio::signal::ctrl_c().await?;
-    println!("{}", serde_json::to_string(&gateway.book().summary())?);
-    gateway.shutdown().await;
-    Ok(())
+async fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let args = Args::parse();
+    let report = run::run(&args).await?;
+    if args.json {
+        println!("{}", serde_json::to_string(&report)?);
+    } else {
+        println!("{report}");
+    }
+    let as_it_should = report.is_sound() || args.broken.is_some();
+    Ok(if as_it_should { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 //! | in, as a client | `Retry-After`, `retry-forbidden` → hint | [`hint`], [`retry_after`], [`parse_retry_after`] |
 //! | out, as a client | `Idempotency-Key` | [`insert_key`] |
 //! | out, as a client | `retry-attempt`, `retry-remaining-ms` | [`insert_attempt`] |
+//! | in, as a server | `Idempotency-Key` | [`idempotency_key`] |
 //! | in, as a server | `retry-remaining-ms` | [`remaining`] |
 //! | out, as a server | stop → status, `Retry-After`, `retry-forbidden` | [`Stopped::answer`](crate::Stopped::answer), [`answer()`] |
 //!
@@ -62,7 +63,7 @@ mod retry_after;
 pub use answer::{Answer, answer};
 pub use headers::{
     IDEMPOTENCY_KEY, KeySyntax, NoTimeLeft, RETRY_ATTEMPT, RETRY_FORBIDDEN, RETRY_REMAINING_MS,
-    hint, insert_attempt, insert_key, remaining,
+    hint, idempotency_key, insert_attempt, insert_key, remaining,
 };
 pub use profile::Profile;
 pub use retry_after::{parse_retry_after, retry_after};

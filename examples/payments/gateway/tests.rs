@@ -1,7 +1,6 @@
 use futures::stream::{self, StreamExt};
 use reqwest::{Client, Response};
 
-use super::book::Summary;
 use super::*;
 
 const SEED: u64 = 7;
@@ -21,19 +20,23 @@ impl Caller {
     }
 
     async fn charge(&self, order: &str, key: &str) -> reqwest::Result<Response> {
-        self.send(self.gateway.addr(), order, 250, key).await
+        self.send(&self.url("/charges"), order, 250, key).await
     }
 
     async fn send(
         &self,
-        addr: SocketAddr,
+        url: &str,
         order: &str,
         amount: u64,
         key: &str,
     ) -> reqwest::Result<Response> {
         let charge = Charge { order: order.to_owned(), account: "ada".to_owned(), amount };
-        let request = self.client.post(format!("http://{addr}/charges")).json(&charge);
+        let request = self.client.post(url).json(&charge);
         request.header("idempotency-key", format!("\"{key}\"")).send().await
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.gateway.directory.addr)
     }
 
     fn book(&self) -> &Book {
@@ -50,7 +53,9 @@ impl Caller {
         (0..1_000_000)
             .map(|number| format!("order-{number}"))
             .find(|order| {
-                (1..).zip(acts).all(|(call, act)| self.gateway.script.charge(order, call) == *act)
+                (1..)
+                    .zip(acts)
+                    .all(|(call, act)| self.gateway.directory.script.charge(order, call) == *act)
             })
             .unwrap()
     }
@@ -84,9 +89,9 @@ async fn one_key_is_booked_once_and_two_keys_twice() {
 async fn a_key_is_a_quoted_string_and_belongs_to_one_payload() {
     let caller = Caller::new().await;
     let order = caller.order(&[Act::Work, Act::Work]);
-    let addr = caller.gateway.addr();
+    let url = &caller.url("/charges");
     let charge = Charge { order: order.clone(), account: "ada".to_owned(), amount: 250 };
-    let request = || caller.client.post(format!("http://{addr}/charges")).json(&charge);
+    let request = || caller.client.post(url).json(&charge);
     for bare in [
         request(),
         request().header("idempotency-key", "e3c4b417"),
@@ -98,8 +103,8 @@ async fn a_key_is_a_quoted_string_and_belongs_to_one_payload() {
     assert!(caller.book().charged().is_empty());
 
     let other = caller.order(&[Act::Work, Act::Work, Act::Work]);
-    assert_eq!(caller.send(addr, &other, 250, "a").await.unwrap().status(), 201);
-    assert_eq!(caller.send(addr, &other, 999, "a").await.unwrap().status(), 422);
+    assert_eq!(caller.send(url, &other, 250, "a").await.unwrap().status(), 201);
+    assert_eq!(caller.send(url, &other, 999, "a").await.unwrap().status(), 422);
     assert_eq!(caller.book().balance("ada"), 250);
 }
 
@@ -137,8 +142,8 @@ async fn a_hint_can_be_a_date() {
 #[tokio::test]
 async fn a_connection_is_refused_or_reset() {
     let caller = Caller::new().await;
-    let refused = caller.gateway.refused_addr().unwrap();
-    let error = caller.send(refused, "order-1", 250, "a").await.unwrap_err();
+    let refused = format!("http://{}/charges", caller.gateway.directory.refused);
+    let error = caller.send(&refused, "order-1", 250, "a").await.unwrap_err();
     assert!(error.is_connect(), "{error:?}");
     assert_eq!(caller.book().summary().calls, 0);
 
@@ -189,11 +194,13 @@ async fn every_call_for_a_label_prints_one() {
     let caller = Caller::new().await;
     let parcel = (0..1000)
         .map(|number| format!("parcel-{number}"))
-        .find(|parcel| (1..=2).all(|call| caller.gateway.script.label(parcel, call) == Act::Work))
+        .find(|parcel| {
+            (1..=2).all(|call| caller.gateway.directory.script.label(parcel, call) == Act::Work)
+        })
         .unwrap();
     for _ in 0..2 {
-        let url = format!("http://{}/labels", caller.gateway.addr());
-        let request = caller.client.post(url).json(&Label { parcel: parcel.clone() });
+        let request =
+            caller.client.post(caller.url("/labels")).json(&Label { parcel: parcel.clone() });
         assert_eq!(request.send().await.unwrap().status(), 201);
     }
     let Summary { label_calls, labelled, label_duplicates, .. } = caller.book().summary();
@@ -205,9 +212,9 @@ async fn a_balance_is_what_was_booked() {
     let caller = Caller::new().await;
     let account = (0..1000)
         .map(|number| format!("account-{number}"))
-        .find(|account| caller.gateway.script.balance(account, 1) == Act::Work)
+        .find(|account| caller.gateway.directory.script.balance(account, 1) == Act::Work)
         .unwrap();
-    let url = format!("http://{}/balance/{account}", caller.gateway.addr());
+    let url = caller.url(&format!("/balance/{account}"));
     let balance: Balance = caller.client.get(url).send().await.unwrap().json().await.unwrap();
     assert_eq!(balance, Balance { account, balance: 0 });
 }
@@ -223,8 +230,8 @@ async fn keys_decide_whether_repeating_is_safe() {
             .for_each_concurrent(100, |order| async move {
                 for attempt in 1..=8 {
                     let key = if fresh_keys { format!("{order}/{attempt}") } else { order.clone() };
-                    let addr = caller.gateway.resolve(&order, attempt).unwrap();
-                    let answer = caller.send(addr, &order, 100, &key).await;
+                    let url = caller.gateway.directory.url("/charges", &order, attempt);
+                    let answer = caller.send(&url, &order, 100, &key).await;
                     if answer.is_ok_and(|response| response.status().is_success()) {
                         break;
                     }

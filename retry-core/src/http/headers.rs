@@ -62,6 +62,52 @@ pub fn insert_key(headers: &mut HeaderMap, key: &IdempotencyKey, syntax: KeySynt
     }
 }
 
+/// The `Idempotency-Key` of a request, as its client chose it: a string in
+/// quotes, or the characters as they come. `None` where there is no such
+/// header, several, or one that is neither; the answer to all of these is 400.
+///
+/// It names one call of that client, and another client may have chosen the
+/// same: put who sent it into the key that is made of it.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue};
+/// use retry_core::http::{IDEMPOTENCY_KEY, idempotency_key};
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert(IDEMPOTENCY_KEY, HeaderValue::from_static(r#""order-1""#));
+/// assert_eq!(idempotency_key(&headers).as_deref(), Some("order-1"));
+/// ```
+pub fn idempotency_key(headers: &HeaderMap) -> Option<String> {
+    let mut lines = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return None;
+    };
+    let text = line.to_str().ok()?.trim_matches([' ', '\t']);
+    let key = match text.strip_prefix('"') {
+        Some(quoted) => unquoted(quoted)?,
+        None if text.contains([' ', '\t', '"', ',', ';', '\\']) => return None,
+        None => text.to_owned(),
+    };
+    (!key.is_empty()).then_some(key)
+}
+
+/// What stands before the closing quote (RFC 9651, 4.2.5). Parameters after it
+/// mean nothing here.
+fn unquoted(quoted: &str) -> Option<String> {
+    let mut key = String::new();
+    let mut chars = quoted.chars();
+    loop {
+        match chars.next()? {
+            '"' => break,
+            '\\' => key.push(chars.next().filter(|escaped| matches!(escaped, '"' | '\\'))?),
+            plain @ ' '..='~' => key.push(plain),
+            _ => return None,
+        }
+    }
+    let rest = chars.as_str();
+    (rest.is_empty() || rest.starts_with(';')).then_some(key)
+}
+
 /// Sets `retry-attempt` and `retry-remaining-ms`: the number of the attempt,
 /// from 1, and what is left of its time when the request is sent.
 ///
@@ -161,6 +207,41 @@ mod tests {
         insert_key(&mut headers, &key, KeySyntax::Bare);
         let all: Vec<_> = headers.get_all("Idempotency-Key").iter().collect();
         assert_eq!(all, ["e3c4b417-f22e-8d73-b6ed-08fd2be399ec"]);
+    }
+
+    #[test]
+    fn a_received_key_is_what_the_client_chose() {
+        let read = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(IDEMPOTENCY_KEY, value.parse().unwrap());
+            idempotency_key(&headers)
+        };
+        for (value, key) in [
+            (r#""order-1""#, "order-1"),
+            (r#" "order 1";v=1"#, "order 1"),
+            (r#""a \"b\" \\""#, r#"a "b" \"#),
+            ("8e03978e-40d5-43dd-bc93-6894a57f9324", "8e03978e-40d5-43dd-bc93-6894a57f9324"),
+        ] {
+            assert_eq!(read(value).as_deref(), Some(key), "{value}");
+        }
+        for value in
+            ["", r#""""#, r#"""#, r#""a"#, r#""\a""#, r#""a" b"#, "a, b", "a b", "\"a\tb\""]
+        {
+            assert_eq!(read(value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_received_key_comes_once_and_as_it_was_sent() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(idempotency_key(&headers), None);
+        let key = IdempotencyKey::derive("payments.charge", "order-1").unwrap();
+        for syntax in [KeySyntax::Quoted, KeySyntax::Bare] {
+            insert_key(&mut headers, &key, syntax);
+            assert_eq!(idempotency_key(&headers), Some(key.to_string()));
+        }
+        headers.append(IDEMPOTENCY_KEY, "b".parse().unwrap());
+        assert_eq!(idempotency_key(&headers), None);
     }
 
     #[test]
