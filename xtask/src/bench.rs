@@ -1,5 +1,7 @@
 //! Hands over to the harness in `benches/`.
 
+use std::process::Command;
+
 use anyhow::Result;
 
 use crate::command::{self, cargo};
@@ -14,17 +16,19 @@ pub(crate) enum Bench {
 }
 
 pub(crate) fn run(bench: Bench) -> Result<()> {
-    let package = ["--quiet", "--locked", "--profile", "bench", "--package", "retry-benches"];
     // The harness runs the other binary under valgrind.
-    command::run({
-        let mut build = cargo(["build"]);
-        build.args(package).arg("--bins");
-        build
-    })?;
-    let mut harness = cargo(["run"]);
-    harness.args(package).args(["--bin", "harness", "--"]);
+    command::run(counted("build", &["--bins"]))?;
+    let mut harness = counted("run", &["--bin", "harness", "--"]);
     if let Bench::Check = bench {
         harness.arg("--check");
     }
     command::run(harness)
+}
+
+/// Cargo on the benches, with nothing incremental: such builds split the code
+/// into more units, and a loop then costs twice the instructions.
+fn counted(command: &str, rest: &[&str]) -> Command {
+    let mut cargo = cargo([command, "--quiet", "--locked", "--profile", "bench"]);
+    cargo.args(["--package", "retry-benches"]).args(rest).env("CARGO_INCREMENTAL", "0");
+    cargo
 }

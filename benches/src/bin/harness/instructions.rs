@@ -1,0 +1,96 @@
+//! Instructions an operation, counted by valgrind's callgrind.
+//!
+//! The binary `subject` runs N and then 2N operations; the difference, divided
+//! by N, has no start-up in it and is the same on every run. Reading callgrind's
+//! file here takes thirty lines and gives the functions too; the harnesses that
+//! wrap callgrind need a runner of their own version installed beside cargo.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::scratch;
+
+const OPERATIONS: u64 = 500;
+
+/// Instructions by function.
+#[derive(Debug, Default)]
+pub(crate) struct Instructions(HashMap<String, f64>);
+
+impl Instructions {
+    /// Of an operation, all functions together.
+    pub(crate) fn total(&self) -> f64 {
+        self.0.values().sum()
+    }
+
+    /// Of an operation, in functions whose name contains the word.
+    pub(crate) fn within(&self, word: &str) -> f64 {
+        self.0.iter().filter(|(name, _)| name.contains(word)).map(|(_, count)| count).sum()
+    }
+}
+
+/// What `subject` executes for one of what the arguments say.
+pub(crate) fn of_one(arguments: &[&str]) -> Result<Instructions> {
+    let once = count(arguments, OPERATIONS)?;
+    let mut functions: HashMap<_, _> =
+        once.into_iter().map(|(name, count)| (name, -(count as f64))).collect();
+    for (name, count) in count(arguments, 2 * OPERATIONS)? {
+        *functions.entry(name).or_default() += count as f64;
+    }
+    functions.values_mut().for_each(|count| *count /= OPERATIONS as f64);
+    Ok(Instructions(functions))
+}
+
+fn count(arguments: &[&str], times: u64) -> Result<HashMap<String, u64>> {
+    let profile = scratch()?.join("callgrind.out");
+    let subject = std::env::current_exe().context("find this binary")?.with_file_name("subject");
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--compress-strings=no", "--compress-pos=no"])
+        .arg(format!("--callgrind-out-file={}", profile.display()))
+        .arg(subject)
+        .args(arguments)
+        .arg(times.to_string())
+        .stdin(Stdio::null())
+        .output()
+        .context("run valgrind; it must be installed (Debian: apt-get install valgrind)")?;
+    ensure!(
+        output.status.success(),
+        "valgrind ended with {}:\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    parse(&profile)
+}
+
+/// The self cost of each function. The lines that matter: `fn=name` opens a
+/// function, `line cost` adds to it, and the `line cost` after `calls=` is what
+/// the callee took, which the callee's own lines hold already.
+fn parse(profile: &Path) -> Result<HashMap<String, u64>> {
+    let text =
+        std::fs::read_to_string(profile).with_context(|| format!("read {}", profile.display()))?;
+    let mut functions: HashMap<String, u64> = HashMap::new();
+    let mut function = "";
+    let mut callee = false;
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("fn=") {
+            function = name;
+        } else if line.starts_with("calls=") {
+            callee = true;
+        } else if let Some(cost) = cost(line)
+            && !std::mem::take(&mut callee)
+        {
+            *functions.entry(function.to_owned()).or_default() += cost;
+        }
+    }
+    ensure!(!functions.is_empty(), "{} holds no costs", profile.display());
+    Ok(functions)
+}
+
+/// The second number of a line of two numbers.
+fn cost(line: &str) -> Option<u64> {
+    let (position, cost) = line.split_once(' ')?;
+    position.parse::<u64>().ok()?;
+    cost.parse().ok()
+}
