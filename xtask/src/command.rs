@@ -1,9 +1,11 @@
 //! Running a command and failing where it fails.
 
 use std::ffi::OsStr;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// The cargo that runs this program, so that every step uses one toolchain.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
@@ -32,13 +34,39 @@ pub(crate) fn works(mut command: Command) -> bool {
 }
 
 /// Prints the command and runs it; an exit code other than 0 is an error.
-pub(crate) fn run(mut command: Command) -> Result<()> {
-    let line = shown(&command);
-    println!("$ {line}");
-    let status = command.stdin(Stdio::null()).status().with_context(|| format!("run `{line}`"))?;
-    if !status.success() {
-        bail!("`{line}` failed: {status}");
+pub(crate) fn run(command: Command) -> Result<()> {
+    let line = announce(&command);
+    let status = start(command, &line)?.wait().with_context(|| format!("wait for `{line}`"))?;
+    judge(status, &line)
+}
+
+/// The same for a command that must end within the limit, or is killed.
+pub(crate) fn run_within(command: Command, limit: Duration) -> Result<()> {
+    let line = announce(&command);
+    let mut child = start(command, &line)?;
+    let started = Instant::now();
+    while started.elapsed() < limit {
+        if let Some(status) = child.try_wait().with_context(|| format!("wait for `{line}`"))? {
+            return judge(status, &line);
+        }
+        thread::sleep(Duration::from_millis(50));
     }
+    child.kill().and_then(|()| child.wait()).with_context(|| format!("kill `{line}`"))?;
+    bail!("`{line}` did not end within {limit:?}");
+}
+
+fn announce(command: &Command) -> String {
+    let line = shown(command);
+    println!("$ {line}");
+    line
+}
+
+fn start(mut command: Command, line: &str) -> Result<Child> {
+    command.stdin(Stdio::null()).spawn().with_context(|| format!("run `{line}`"))
+}
+
+fn judge(status: ExitStatus, line: &str) -> Result<()> {
+    ensure!(status.success(), "`{line}` failed: {status}");
     Ok(())
 }
 

@@ -1,10 +1,16 @@
 //! Every example, run as the README says: it must end with exit code 0.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use cargo_metadata::TargetKind;
 
 use crate::command::{self, cargo};
 use crate::workspace;
+
+/// An example that waits for ever must not take the whole run with it. The
+/// first one compiles all that examples depend on.
+const LIMIT: Duration = Duration::from_secs(600);
 
 pub(crate) fn run() -> Result<()> {
     let metadata = workspace::metadata()?;
@@ -21,7 +27,7 @@ pub(crate) fn run() -> Result<()> {
                 example.args(["--features", &features.join(",")]);
             }
             example.arg("--").args(arguments(&target.name));
-            command::run(example)?;
+            command::run_within(example, LIMIT)?;
             found += 1;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, bail};
 
 /// What a step came to, where it did not fail.
 pub(crate) enum Outcome {
@@ -18,39 +18,39 @@ pub(crate) struct Step {
     pub(crate) run: fn() -> Result<Outcome>,
 }
 
-/// Runs the steps in order up to the first that fails, then prints a line a
-/// step with its seconds.
+/// Runs all steps, also after one that failed, so that one run shows every
+/// fault; then prints a line a step with its seconds.
 pub(crate) fn run(steps: &[Step]) -> Result<()> {
     let started = Instant::now();
     let mut lines = Vec::new();
-    let mut failed = None;
+    let mut failed = Vec::new();
     for step in steps {
         println!("\n== {} ==", step.name);
         let started = Instant::now();
-        let outcome = (step.run)();
-        let (word, error) = match outcome {
-            Ok(Outcome::Passed) => ("ok".to_owned(), None),
+        let word = match (step.run)() {
+            Ok(Outcome::Passed) => "ok".to_owned(),
             Ok(Outcome::NotRun(why)) => {
                 println!("not run: {why}");
-                (format!("not run: {why}"), None)
+                format!("not run: {why}")
             }
-            Err(error) => ("FAILED".to_owned(), Some(error)),
+            Err(error) => {
+                println!("error: {error:#}");
+                failed.push(step.name);
+                "FAILED".to_owned()
+            }
         };
         lines.push(line(step.name, started.elapsed(), &word));
-        if let Some(error) = error {
-            failed = Some((step.name, error));
-            break;
-        }
     }
     println!("\n== summary ==");
     for line in &lines {
         println!("{line}");
     }
-    println!("{}", line("all", started.elapsed(), if failed.is_none() { "ok" } else { "FAILED" }));
-    match failed {
-        None => Ok(()),
-        Some((name, error)) => Err(anyhow!("step `{name}`: {error:#}")),
+    let word = if failed.is_empty() { "ok" } else { "FAILED" };
+    println!("{}", line("all", started.elapsed(), word));
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
     }
+    Ok(())
 }
 
 fn line(name: &str, took: Duration, word: &str) -> String {
