@@ -2,6 +2,7 @@
 
 mod backon;
 mod hand;
+mod ours;
 mod plain;
 mod timeout;
 mod tokio_retry;
@@ -25,4 +26,4 @@ pub const SUBJECTS: &[&Subject] = &[
 pub const HAND_UNDER_TIMEOUT: &Subject = &timeout::SUBJECT;
 
 /// What the bounds are about.
-pub const OURS: Option<Ours> = None;
+pub const OURS: Ours = ours::OURS;

@@ -32,11 +32,8 @@ impl fmt::Display for Bound {
 
 /// Every bound in instructions, allocations or bytes.
 pub(crate) fn all(measured: &Measured) -> Result<Vec<Bound>> {
-    let (Some(ours), Some(hand), Some(decision)) =
-        (&measured.ours, measured.hand_under_timeout(), &measured.decision)
-    else {
-        return Ok(Vec::new());
-    };
+    let (ours, hand, decision) =
+        (&measured.ours, measured.hand_under_timeout()?, &measured.decision);
     let [ready, waits_once, _] = &ours.instructions;
     let [hand_ready, hand_waits_once, _] = &hand.instructions;
     let [allocations_ready, _, allocations_three_failures] = ours.allocations;

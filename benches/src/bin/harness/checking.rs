@@ -9,7 +9,6 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
-use retry_benches::OURS;
 
 use crate::{package, scratch};
 
@@ -155,10 +154,7 @@ impl retry_core::Classify for CallError {
 /// Every form, checked so many times in turn, so that a busy moment of the
 /// machine does not hit one of them alone.
 pub(crate) fn all() -> Result<Vec<Checked>> {
-    let mut forms = vec![PLAIN, HAND, BACKON];
-    if OURS.is_some() {
-        forms.push(RETRYABLE);
-    }
+    let forms = [RETRYABLE, PLAIN, HAND, BACKON];
     let directory = scratch()?.join("check");
     generate(&directory, &forms)?;
     for form in &forms {

@@ -27,7 +27,11 @@ impl Instructions {
 
     /// Of an operation, in functions whose name contains the word.
     pub(crate) fn within(&self, word: &str) -> f64 {
-        self.0.iter().filter(|(name, _)| name.contains(word)).map(|(_, count)| count).sum()
+        self.0
+            .iter()
+            .filter(|(name, _)| name.contains(word))
+            .map(|(_, count)| count)
+            .fold(0.0, |sum, count| sum + count)
     }
 }
 

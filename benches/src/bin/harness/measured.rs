@@ -1,6 +1,6 @@
 //! All that was measured in one run.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use retry_benches::{HAND_UNDER_TIMEOUT, OURS, SUBJECTS, Scenario, Subject};
 
 use crate::checking::{self, Checked};
@@ -43,8 +43,8 @@ pub(crate) struct Decision {
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub(crate) others: Vec<Row>,
-    pub(crate) ours: Option<Row>,
-    pub(crate) decision: Option<Decision>,
+    pub(crate) ours: Row,
+    pub(crate) decision: Decision,
     /// Empty where only bounds are checked.
     pub(crate) checked: Vec<Checked>,
 }
@@ -53,9 +53,7 @@ impl Measured {
     /// Everything, for the report.
     pub(crate) fn everything() -> Result<Self> {
         let mut measured = Self::of(SUBJECTS)?;
-        if let (Some(ours), Some(decision)) = (OURS, &mut measured.decision) {
-            decision.nanoseconds = Some(decision::nanoseconds(ours.decide));
-        }
+        measured.decision.nanoseconds = Some(decision::nanoseconds(OURS.decide));
         measured.checked = checking::all()?;
         Ok(measured)
     }
@@ -66,20 +64,20 @@ impl Measured {
     }
 
     fn of(subjects: &[&'static Subject]) -> Result<Self> {
-        let others = subjects.iter().map(|subject| Row::of(subject)).collect::<Result<_>>()?;
-        let (mut ours, mut decision) = (None, None);
-        if let Some(measured) = OURS {
-            ours = Some(Row::of(measured.subject)?);
-            decision = Some(Decision {
+        Ok(Self {
+            others: subjects.iter().map(|subject| Row::of(subject)).collect::<Result<_>>()?,
+            ours: Row::of(OURS.subject)?,
+            decision: Decision {
                 instructions: instructions::of_one(&["decision"])?,
                 nanoseconds: None,
-            });
-        }
-        Ok(Self { others, ours, decision, checked: Vec::new() })
+            },
+            checked: Vec::new(),
+        })
     }
 
     /// The row that the bounds compare with.
-    pub(crate) fn hand_under_timeout(&self) -> Option<&Row> {
-        self.others.iter().find(|row| row.subject.name == HAND_UNDER_TIMEOUT.name)
+    pub(crate) fn hand_under_timeout(&self) -> Result<&Row> {
+        let row = self.others.iter().find(|row| row.subject.name == HAND_UNDER_TIMEOUT.name);
+        row.context("the hand loop under `timeout` was not measured")
     }
 }
