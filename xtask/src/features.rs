@@ -16,12 +16,23 @@ pub(crate) fn run() -> Result<()> {
     let package = workspace::member(&metadata, PACKAGE)?;
     few_dependencies(package)?;
 
-    check(&["--no-default-features"])?;
-    for feature in package.features.keys().filter(|feature| *feature != "default") {
-        check(&["--no-default-features", "--features", feature])?;
+    let mut failed = Vec::new();
+    for features in combinations(package) {
+        if let Err(error) = check(&features) {
+            failed.push(error.to_string());
+        }
     }
-    check(&[])?;
-    check(&["--all-features"])
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    Ok(())
+}
+
+fn combinations(package: &Package) -> Vec<Vec<&str>> {
+    const NONE: &str = "--no-default-features";
+    let alone = package.features.keys().filter(|feature| *feature != "default");
+    let mut all = vec![vec![NONE]];
+    all.extend(alone.map(|feature| vec![NONE, "--features", feature]));
+    all.extend([vec![], vec!["--all-features"]]);
+    all
 }
 
 /// Clippy rather than `cargo check`: it checks as much, shares its work with
