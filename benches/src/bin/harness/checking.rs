@@ -15,13 +15,34 @@ use crate::{package, scratch};
 const FUNCTIONS: usize = 500;
 const REPETITIONS: usize = 5;
 
-/// What a check of one form took: medians.
+/// What the checks of one form took.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) form: &'static str,
+    /// By mode, in the order of [`Mode::ALL`].
+    pub(crate) took: [Took; 2],
+}
+
+/// Medians of one form in one mode.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Took {
     pub(crate) wall: Duration,
     /// User and system, cargo's own included.
     pub(crate) cpu: Duration,
+}
+
+/// What the compiler may reuse of the check before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Nothing, as in CI: the whole cost of the code.
+    Anew,
+    /// What did not change, as on an author's machine; here only the file's
+    /// date did, so this is mostly the expansion of the attributes.
+    Incremental,
+}
+
+impl Mode {
+    pub(crate) const ALL: [Self; 2] = [Self::Anew, Self::Incremental];
 }
 
 /// A way to write a function that retries, or does not.
@@ -157,31 +178,38 @@ pub(crate) fn all() -> Result<Vec<Checked>> {
     let forms = [RETRYABLE, PLAIN, HAND, BACKON];
     let directory = scratch()?.join("check");
     generate(&directory, &forms)?;
+
+    let mut runs = Vec::new();
     for form in &forms {
         eprintln!("checking: {}", form.name);
-        check(&directory, form)?;
-    }
-    let mut times: Vec<Vec<(Duration, Duration)>> = forms.iter().map(|_| Vec::new()).collect();
-    for _ in 0..REPETITIONS {
-        for (form, times) in forms.iter().zip(&mut times) {
-            times.push(check(&directory, form)?);
+        for mode in Mode::ALL {
+            check(&directory, form, mode)?;
         }
     }
+    for _ in 0..REPETITIONS {
+        for (index, form) in forms.iter().enumerate() {
+            for mode in Mode::ALL {
+                runs.push((index, mode, check(&directory, form, mode)?));
+            }
+        }
+    }
+    let median = |form: usize, mode: Mode, of: fn(&Took) -> Duration| {
+        let of_this = |run: &&(usize, Mode, Took)| run.0 == form && run.1 == mode;
+        let mut times: Vec<_> = runs.iter().filter(of_this).map(|run| of(&run.2)).collect();
+        times.sort();
+        times[times.len() / 2]
+    };
     Ok(forms
         .iter()
-        .zip(times)
-        .map(|(form, times)| Checked {
+        .enumerate()
+        .map(|(index, form)| Checked {
             form: form.name,
-            wall: median(times.iter().map(|(wall, _)| *wall)),
-            cpu: median(times.iter().map(|(_, cpu)| *cpu)),
+            took: Mode::ALL.map(|mode| Took {
+                wall: median(index, mode, |took| took.wall),
+                cpu: median(index, mode, |took| took.cpu),
+            }),
         })
         .collect())
-}
-
-fn median(times: impl Iterator<Item = Duration>) -> Duration {
-    let mut times: Vec<_> = times.collect();
-    times.sort();
-    times[times.len() / 2]
 }
 
 /// A workspace of its own, with this workspace's Cargo.lock, so that the same
@@ -235,7 +263,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 /// Touches the crate and checks it: wall clock and CPU.
-fn check(directory: &Path, form: &Form) -> Result<(Duration, Duration)> {
+fn check(directory: &Path, form: &Form, mode: Mode) -> Result<Took> {
     let source = directory.join(form.package).join("src/lib.rs");
     File::options()
         .append(true)
@@ -249,9 +277,7 @@ fn check(directory: &Path, form: &Form) -> Result<(Duration, Duration)> {
         .args(["check", "--quiet", "--package", form.package])
         .current_dir(directory)
         .env("CARGO_TARGET_DIR", directory.join("target"))
-        // Nothing changed but a date: what an incremental build reuses would
-        // hide what the first check of an edited file costs.
-        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_INCREMENTAL", if mode == Mode::Incremental { "1" } else { "0" })
         .stdin(Stdio::null())
         .output()
         .context("run cargo check")?;
@@ -262,7 +288,7 @@ fn check(directory: &Path, form: &Form) -> Result<(Duration, Duration)> {
         form.package,
         String::from_utf8_lossy(&output.stderr)
     );
-    Ok((wall, children_cpu()?.saturating_sub(cpu)))
+    Ok(Took { wall, cpu: children_cpu()?.saturating_sub(cpu) })
 }
 
 /// User and system time of all that this process has started and waited for.

@@ -6,7 +6,7 @@
 //! wrap callgrind need a runner of their own version installed beside cargo.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::fs;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -65,19 +65,21 @@ fn count(arguments: &[&str], times: u64) -> Result<HashMap<String, u64>> {
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-    parse(&profile)
+    let text =
+        fs::read_to_string(&profile).with_context(|| format!("read {}", profile.display()))?;
+    let functions = parse(&text);
+    ensure!(!functions.is_empty(), "{} holds no costs", profile.display());
+    Ok(functions)
 }
 
 /// The self cost of each function. The lines that matter: `fn=name` opens a
 /// function, `line cost` adds to it, and the `line cost` after `calls=` is what
 /// the callee took, which the callee's own lines hold already.
-fn parse(profile: &Path) -> Result<HashMap<String, u64>> {
-    let text =
-        std::fs::read_to_string(profile).with_context(|| format!("read {}", profile.display()))?;
+fn parse(profile: &str) -> HashMap<String, u64> {
     let mut functions: HashMap<String, u64> = HashMap::new();
     let mut function = "";
     let mut callee = false;
-    for line in text.lines() {
+    for line in profile.lines() {
         if let Some(name) = line.strip_prefix("fn=") {
             function = name;
         } else if line.starts_with("calls=") {
@@ -88,8 +90,7 @@ fn parse(profile: &Path) -> Result<HashMap<String, u64>> {
             *functions.entry(function.to_owned()).or_default() += cost;
         }
     }
-    ensure!(!functions.is_empty(), "{} holds no costs", profile.display());
-    Ok(functions)
+    functions
 }
 
 /// The second number of a line of two numbers.
@@ -97,4 +98,31 @@ fn cost(line: &str) -> Option<u64> {
     let (position, cost) = line.split_once(' ')?;
     position.parse::<u64>().ok()?;
     cost.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_callee_took_is_counted_once() {
+        let profile = "\
+version: 1
+events: Ir
+fl=loop.rs
+fn=outer
+10 3
+cfn=inner
+calls=2 20
+11 14
+12 4
+fn=inner
+20 14
+totals: 21
+";
+        let functions = parse(profile);
+        assert_eq!(functions["outer"], 7);
+        assert_eq!(functions["inner"], 14);
+        assert_eq!(functions.len(), 2);
+    }
 }
