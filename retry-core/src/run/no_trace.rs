@@ -15,7 +15,9 @@ impl Trace {
         false
     }
 
-    pub(super) const fn enter(&self) {}
+    pub(super) const fn enter(&self) -> Option<()> {
+        None
+    }
 
     pub(super) const fn attempt_started(&mut self, _: &AttemptStarted<'_>) {}
 
