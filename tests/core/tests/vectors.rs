@@ -1,5 +1,9 @@
 //! Delays, ids and keys against vectors that other implementations made.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a vector that cannot be read is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a vector that cannot be read is a failed test"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
