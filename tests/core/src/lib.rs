@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use retry_core::clock::{Clock, VirtualClock};
+use retry_core::clock::{Clock, Sleep, VirtualClock};
 use retry_core::{Classify, Failure};
 
 /// An error that is nothing but what it means for the retry.
@@ -36,7 +36,7 @@ pub fn block_on<F: Future>(clock: &VirtualClock, future: F) -> F::Output {
 }
 
 /// Waits on a clock that is known, as the body of an operation does.
-pub fn sleep(clock: &VirtualClock, span: Duration) -> impl Future<Output = ()> + Send + 'static {
+pub fn sleep(clock: &VirtualClock, span: Duration) -> Sleep {
     clock.sleep_until(clock.now() + span)
 }
 
