@@ -47,7 +47,7 @@ pub(crate) struct Report<E> {
     pub(crate) stop: Stop,
     pub(crate) attempts: u32,
     pub(crate) elapsed: Nanos,
-    /// The most recent ones, oldest first.
+    /// The most recent ones, oldest first; among them the last with an error.
     pub(crate) failures: ThinVec<FailedAttempt<E>>,
 }
 
@@ -143,7 +143,8 @@ impl<E> Stopped<E> {
         self.0.failures.into_iter().rev().find_map(|failed| failed.error)
     }
 
-    /// The failed attempts, oldest first: the most recent eight.
+    /// The failed attempts, oldest first: the most recent eight, of which the
+    /// oldest gives way to the last one with an error where none of them has one.
     pub fn failures(&self) -> &[FailedAttempt<E>] {
         &self.0.failures
     }

@@ -229,6 +229,30 @@ fn expect(case: &Case, rejection: Failure) -> Expected {
     }
 }
 
+/// The last eight failures; the last with an error in the place of the oldest
+/// where none of them has one.
+fn remembered(events: &[Event]) -> Vec<(u32, Duration, Failure)> {
+    let told = events.iter().filter_map(|event| match event {
+        Event::AttemptFailed { attempt, elapsed, failure, .. } => {
+            Some((*attempt, *elapsed, *failure))
+        }
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    // Only an attempt that was cut is a timeout here.
+    let has_error = |(_, _, failure): &&(u32, Duration, Failure)| {
+        failure.kind() != Kind::Timeout && !failure.is_rejected()
+    };
+    let last = told.iter().rev().find(has_error);
+    let mut kept = told[told.len().saturating_sub(8)..].to_vec();
+    if let Some(last) = last
+        && !kept.contains(last)
+    {
+        kept[0] = *last;
+    }
+    kept
+}
+
 fn elapsed(event: &Event) -> Duration {
     match event {
         Event::AttemptStarted { elapsed, .. }
@@ -376,17 +400,12 @@ proptest! {
                 prop_assert_eq!(stopped.stop(), stop);
                 prop_assert_eq!((stopped.attempts(), stopped.elapsed()), (*attempts, *elapsed));
                 prop_assert_eq!(stopped.operation_id(), &case.id());
-                let told = events.iter().filter_map(|event| match event {
-                    Event::AttemptFailed { attempt, elapsed, failure, .. } => {
-                        Some((*attempt, *elapsed, *failure))
-                    }
-                    _ => None,
-                });
-                let told: Vec<_> = told.collect();
                 let kept = stopped.failures().iter();
                 let kept: Vec<_> =
                     kept.map(|failed| (failed.attempt(), failed.elapsed(), *failed.failure())).collect();
-                prop_assert_eq!(&kept[..], &told[told.len().saturating_sub(8)..]);
+                prop_assert_eq!(kept, remembered(&events));
+                let error = stopped.failures().iter().rev().find_map(|failed| failed.error());
+                prop_assert_eq!(stopped.error(), error);
             }
         }
     }
