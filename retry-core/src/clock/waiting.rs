@@ -15,6 +15,8 @@ pin_project! {
     /// Boxed, and made only when an operation waits or brings a clock.
     pub(crate) struct Waiting {
         clock: ClockHandle,
+        // What the timer is set for; nothing once it was ready: a future that is
+        // done is not polled again.
         at: Option<Instant>,
         #[pin]
         runtime: Option<RuntimeSleep>,
@@ -80,14 +82,18 @@ impl Waiting {
         }
     }
 
-    /// Ready when the timer says so.
+    /// Ready when the timer says so. It is set before.
     pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        match (this.runtime.as_pin_mut(), this.shared) {
+        let polled = match (this.runtime.as_pin_mut(), this.shared) {
             (Some(sleep), _) => poll_runtime(sleep, cx),
             (None, Some(sleep)) => sleep.as_mut().poll(cx),
             (None, None) => Poll::Ready(()),
+        };
+        if polled.is_ready() {
+            *this.at = None;
         }
+        polled
     }
 
     /// Ready when the timer says so and the clock agrees. A timer that is early
@@ -95,21 +101,19 @@ impl Waiting {
     /// executor's next turn, so that it cannot hold the thread.
     #[inline]
     pub(crate) fn poll_on_time(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.as_mut().poll(cx).is_pending() { Poll::Pending } else { self.judge(cx) }
+        let at = self.at;
+        if self.as_mut().poll(cx).is_pending() { Poll::Pending } else { self.judge(at, cx) }
     }
 
     #[cold]
-    fn judge(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn judge(mut self: Pin<&mut Self>, at: Option<Instant>, cx: &mut Context<'_>) -> Poll<()> {
         for is_last in [false, true] {
-            match self.at {
-                Some(at) if self.clock.now() < at => {}
-                _ => return Poll::Ready(()),
-            }
-            if let (false, Some(at)) = (is_last, self.at) {
-                self.as_mut().set_anew(at);
-                if self.as_mut().poll(cx).is_pending() {
-                    return Poll::Pending;
-                }
+            let Some(at) = at.filter(|at| self.clock.now() < *at) else {
+                return Poll::Ready(());
+            };
+            self.as_mut().set_anew(at);
+            if !is_last && self.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
             }
         }
         cx.waker().wake_by_ref();

@@ -476,6 +476,37 @@ mod scopes {
 mod clocks_of_others {
     use super::*;
 
+    /// Time that stands still, and waits that end all the same.
+    struct Frozen(Instant);
+
+    impl Clock for Frozen {
+        fn now(&self) -> Instant {
+            self.0
+        }
+
+        fn sleep_until(&self, _: Instant) -> Sleep {
+            Box::pin(async { turn().await })
+        }
+    }
+
+    /// A wait for the same instant as the one before is a wait of its own: a
+    /// future that is done is not polled again.
+    #[test]
+    fn a_clock_that_stands_still_panics_nowhere() {
+        for busy in [false, true] {
+            let retrier = Retrier::builder().clock(Frozen(Instant::now())).build();
+            let policy = Policy::new(5, MINUTE).attempt_timeout(SECOND).backoff(every(SECOND));
+            let running = Operation::idempotent("op", policy).with(&retrier).run(|_| async move {
+                if busy {
+                    turn().await;
+                }
+                Err::<(), _>(BUSY)
+            });
+            let stopped = futures::executor::block_on(running).unwrap_err();
+            assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::AttemptsExhausted, 5));
+        }
+    }
+
     /// Classification is asked once an attempt, also by a clock that is slow.
     #[test]
     fn an_error_is_classified_once() {
