@@ -226,8 +226,10 @@ proptest! {
     #[test]
     fn ceilings_never_fall_and_the_cap_bounds_every_delay(
         backoff in backoff(), cap in span(), attempt in count(), more in count(), id in "\\PC{0,8}",
+        senseless in prop::option::weighted(0.2, any::<(u32, u32)>()),
     ) {
         let backoff = backoff.cap(cap);
+        let backoff = senseless.map_or(backoff, |(p, q)| backoff.factor(p, q));
         let later = attempt.saturating_add(more);
         let (ceiling, after) = (backoff.ceiling(attempt), backoff.ceiling(later));
         prop_assert!(ceiling <= clamped(cap) && after <= clamped(cap));
