@@ -186,6 +186,7 @@ fn keep_outside(nested: bool, clock: Option<ClockHandle>) {
 
 #[cold]
 fn put_back_outside() {
+    let counted = Frame::current().effects;
     let kept = OUTSIDE.try_with(|kept| kept.borrow_mut().pop());
     let Some(Outside { frame, clock }) = kept.ok().flatten() else {
         INSIDE.set(false);
@@ -195,6 +196,10 @@ fn put_back_outside() {
     INSIDE.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
     // The clock that was inside is dropped here, where no cell is borrowed.
     drop(clock.and_then(swap_clock));
+    if counted > 0 && std::thread::panicking() {
+        // Nobody is left to say whether they count around the frame; so they do.
+        count_effects(counted);
+    }
 }
 
 fn swap_clock(clock: ClockHandle) -> Option<ClockHandle> {

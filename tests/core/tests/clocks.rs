@@ -348,6 +348,53 @@ mod scopes {
         assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::NotIdempotent, 1));
     }
 
+    /// A call that must not run twice, in an operation that may.
+    async fn calls_once(then: impl AsyncFn()) -> Result<(), Stopped<Failed>> {
+        let layer = Operation::idempotent("layer", Policy::new(3, MINUTE));
+        let layer = layer.run(|_| async {
+            let once = Operation::at_most_once("once", Policy::new(1, SECOND));
+            once.run(|_| async { Ok::<_, Failed>(()) }).await.unwrap();
+            then().await;
+            Ok::<_, Failed>(())
+        });
+        layer.await
+    }
+
+    /// However the operation between them ends, the outer one learns of the call.
+    #[test]
+    fn a_call_that_ran_once_is_remembered_through_every_end() {
+        let clock = VirtualClock::new();
+        let outer = || Operation::idempotent("outer", Policy::new(5, MINUTE));
+        let returns = outer().run(|_| async {
+            calls_once(async || {}).await.unwrap();
+            Err::<(), _>(BUSY)
+        });
+        let panics = outer().run(|_| async {
+            let caught = AssertUnwindSafe(calls_once(async || panic!("after it was sent")));
+            assert!(caught.catch_unwind().await.is_err());
+            Err::<(), _>(BUSY)
+        });
+        let dropped = outer().run(|_| async {
+            let hangs = pin!(calls_once(async || std::future::pending().await));
+            select(hangs, sleep(&clock, SECOND)).await;
+            Err::<(), _>(BUSY)
+        });
+        let in_scopes = outer().run(|_| async {
+            let inside = within(MINUTE, clock.clone().scope(calls_once(async || {})));
+            inside.await.unwrap();
+            Err::<(), _>(BUSY)
+        });
+        let stops = [
+            block_on(&clock, returns),
+            block_on(&clock, panics),
+            block_on(&clock, dropped),
+            block_on(&clock, in_scopes),
+        ];
+        for stopped in stops.map(Result::unwrap_err) {
+            assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::NotIdempotent, 1));
+        }
+    }
+
     #[test]
     fn a_panic_that_leaves_everything_leaves_no_frame() {
         let clock = VirtualClock::new();
