@@ -395,6 +395,24 @@ mod scopes {
         }
     }
 
+    /// On one thread, one after the other: each finds nothing of the one before.
+    #[tokio::test(start_paused = true)]
+    async fn operations_and_scopes_follow_each_other() {
+        let twelve = Policy::new(12, MINUTE).backoff(every(SECOND));
+        for _ in 0..3 {
+            let on_tokio = fails("op", twelve.max_attempts(2).deadline(2 * SECOND)).await;
+            assert_eq!(on_tokio.attempts(), 2);
+            assert!(!is_virtual());
+            let on_virtual = VirtualClock::new().scope(fails("op", twelve)).await;
+            assert_eq!(on_virtual.reason(), StopReason::AttemptsExhausted, "{on_virtual}");
+            assert!(!is_virtual());
+            // Were anything left of the first, its time would be used up now.
+            let on_tokio = fails("op", twelve).await;
+            assert_eq!(on_tokio.reason(), StopReason::AttemptsExhausted, "{on_tokio}");
+            assert_eq!(on_tokio.attempts(), 12);
+        }
+    }
+
     #[test]
     fn a_panic_that_leaves_everything_leaves_no_frame() {
         let clock = VirtualClock::new();
