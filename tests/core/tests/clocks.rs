@@ -589,3 +589,134 @@ mod clocks_of_others {
         assert_eq!(stopped.attempts(), asked.load(std::sync::atomic::Ordering::SeqCst));
     }
 }
+
+/// Whatever ran before on a thread, a program gives what it gives on a new one.
+mod threads_forget {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Program {
+        /// An operation whose attempts take this long, and fail.
+        Leaf {
+            once: bool,
+            busy: u32,
+        },
+        /// One whose attempts run the program, and fail.
+        Around(Box<Program>),
+        /// The program on a virtual clock.
+        Scope(Box<Program>),
+        Within(u32, Box<Program>),
+        /// One after the other.
+        Both(Box<Program>, Box<Program>),
+        /// The program, then a panic that is caught outside.
+        Panic(Box<Program>),
+        /// The program, dropped after so many polls.
+        Dropped(u8, Box<Program>),
+    }
+
+    fn program() -> impl Strategy<Value = Program> {
+        let leaf =
+            (any::<bool>(), 0..3000_u32).prop_map(|(once, busy)| Program::Leaf { once, busy });
+        leaf.prop_recursive(5, 12, 2, |inner| {
+            let boxed = inner.prop_map(Box::new);
+            prop_oneof![
+                boxed.clone().prop_map(Program::Around),
+                boxed.clone().prop_map(Program::Scope),
+                (0..9000_u32, boxed.clone()).prop_map(|(ms, it)| Program::Within(ms, it)),
+                (boxed.clone(), boxed.clone()).prop_map(|(a, b)| Program::Both(a, b)),
+                boxed.clone().prop_map(Program::Panic),
+                (0..9_u8, boxed).prop_map(|(polls, it)| Program::Dropped(polls, it)),
+            ]
+        })
+    }
+
+    /// What the program's operations say, without their ids, which are counted.
+    fn run(program: &Program) -> Pin<Box<dyn Future<Output = String> + '_>> {
+        Box::pin(async move {
+            match program {
+                Program::Leaf { once, busy } => {
+                    let policy = Policy::new(3, 5 * SECOND).backoff(every(400 * MS));
+                    let operation = match once {
+                        true => Operation::at_most_once("leaf", policy),
+                        false => Operation::idempotent("leaf", policy),
+                    };
+                    let stopped = operation.run(|_| async {
+                        spend(MS * *busy).await;
+                        Err::<(), _>(Failed(BUSY.0.no_effect()))
+                    });
+                    let stopped = stopped.await.unwrap_err();
+                    format!("[{} {} {}]", is_virtual(), stopped.attempts(), stopped.stop())
+                }
+                Program::Around(inner) => {
+                    let policy = Policy::new(4, 8 * SECOND).backoff(every(SECOND));
+                    let said = RefCell::new(String::new());
+                    let stopped = Operation::idempotent("around", policy).run(|_| async {
+                        let inner = run(inner).await;
+                        said.borrow_mut().push_str(&inner);
+                        Err::<(), _>(BUSY)
+                    });
+                    let stopped = stopped.await.unwrap_err();
+                    let said = said.take();
+                    format!("({said} {} {})", stopped.attempts(), stopped.stop())
+                }
+                Program::Scope(inner) => VirtualClock::new().scope(run(inner)).await,
+                Program::Within(ms, inner) => within(MS * *ms, run(inner)).await,
+                Program::Both(a, b) => run(a).await + &run(b).await,
+                Program::Panic(inner) => {
+                    let panics = AssertUnwindSafe(async {
+                        let said = run(inner).await;
+                        // Without a message: thousands would be printed.
+                        std::panic::resume_unwind(Box::new(said));
+                        #[expect(unreachable_code, reason = "gives the block a type")]
+                        ()
+                    });
+                    match panics.catch_unwind().await {
+                        Ok(()) => unreachable!("it panics"),
+                        Err(said) => *said.downcast::<String>().unwrap() + "!",
+                    }
+                }
+                Program::Dropped(polls, inner) => {
+                    let mut future = run(inner);
+                    let mut left = *polls;
+                    std::future::poll_fn(|cx| {
+                        if left == 0 {
+                            return Poll::Ready(String::from("…"));
+                        }
+                        left -= 1;
+                        future.as_mut().poll(cx)
+                    })
+                    .await
+                }
+            }
+        })
+    }
+
+    /// Waits on the scoped clock, whichever it is, as an operation that succeeds.
+    async fn spend(span: Duration) {
+        let waits = Policy::new(2, MINUTE).backoff(every(span));
+        let spent = Operation::idempotent("spend", waits)
+            .run(|attempt| async move { if attempt.number() == 2 { Ok(()) } else { Err(BUSY) } });
+        let _ = spent.await;
+    }
+
+    fn on_tokio(program: &Program) -> String {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(run(program))
+    }
+
+    proptest! {
+        #[test]
+        fn what_ran_before(programs in prop::collection::vec(program(), 1..6)) {
+            for program in &programs {
+                let here = on_tokio(program);
+                let fresh = std::thread::scope(|scope| {
+                    scope.spawn(|| on_tokio(program)).join().unwrap()
+                });
+                prop_assert_eq!(here, fresh, "{:?}", program);
+            }
+        }
+    }
+}
