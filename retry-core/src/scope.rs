@@ -216,9 +216,10 @@ pub(crate) fn count_effects(effects: u8) {
 /// Polls a call that must not run twice. Its first poll counts as one call in
 /// the current frame; what it makes inside is part of it and not counted again.
 pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
-    let before = Frame::current().effects;
+    // Before the poll too: one that panics has run.
+    count_effects(u8::from(first));
+    let effects = Frame::current().effects;
     let output = poll();
-    let effects = before.saturating_add(u8::from(first));
     FRAME.set(Frame { effects, ..Frame::current() });
     output
 }

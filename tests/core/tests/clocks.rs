@@ -395,6 +395,47 @@ mod scopes {
         }
     }
 
+    #[retry_core::non_idempotent]
+    async fn sent_then(panics: bool) {
+        if panics {
+            panic!("after it was sent");
+        }
+    }
+
+    /// A marked call counts from its first poll, also where that one panics.
+    #[test]
+    fn a_marked_call_that_panics_has_run() {
+        for panics in [false, true] {
+            let running = Operation::idempotent("outer", Policy::new(5, MINUTE)).run(|_| async {
+                let call = AssertUnwindSafe(sent_then(panics).into_future()).catch_unwind();
+                assert_eq!(call.await.is_err(), panics);
+                Err::<(), _>(BUSY)
+            });
+            let stopped = block_on(&VirtualClock::new(), running).unwrap_err();
+            assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::NotIdempotent, 1));
+        }
+    }
+
+    /// Calls are counted by attempt: one in each is one, two in one are two.
+    #[test]
+    fn every_attempt_counts_its_own_calls() {
+        for (calls, reason, attempts) in
+            [(1, StopReason::AttemptsExhausted, 3), (2, StopReason::ManualReview, 1)]
+        {
+            let policy = Policy::new(3, MINUTE);
+            let outer = Operation::at_most_once("outer", policy).run(|_| async move {
+                for _ in 0..calls {
+                    let refused = Operation::at_most_once("call", policy.max_attempts(1))
+                        .run(|_| async { Err::<(), _>(Failed(BUSY.0.no_effect())) });
+                    let _ = refused.await;
+                }
+                Err::<(), _>(Failed(BUSY.0.no_effect()))
+            });
+            let stopped = block_on(&VirtualClock::new(), outer).unwrap_err();
+            assert_eq!((stopped.reason(), stopped.attempts()), (reason, attempts));
+        }
+    }
+
     /// On one thread, one after the other: each finds nothing of the one before.
     #[tokio::test(start_paused = true)]
     async fn operations_and_scopes_follow_each_other() {
