@@ -303,6 +303,9 @@ impl Backoff {
             Curve::Fibonacci => now.attempt < 2 || exact > now.exact,
             _ => now.attempt == 0 || exact > now.exact,
         };
+        // A step that does not grow is not taken: a factor below 1 is refused by
+        // validation, and shortens nothing here.
+        let exact = if grows { exact } else { now.exact };
         let value = Nanos::saturating(exact >> FRACTION).min(cap);
         let settled = !grows || value.get() >= cap.get();
         Ceiling { attempt, value, exact, before, settled }

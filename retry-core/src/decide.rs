@@ -1,6 +1,8 @@
 //! The decision: a pure function of policy, ledger, situation and failure.
 
 mod stop;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

@@ -44,7 +44,8 @@ impl Policy {
     }
 
     /// The most that one operation under this policy can cost, whatever its
-    /// id is and whatever the other side answers.
+    /// id is and whatever the other side answers. Nothing where the policy is
+    /// not valid: then no attempt is made.
     ///
     /// ```
     /// use std::time::Duration;
@@ -54,11 +55,10 @@ impl Policy {
     /// assert_eq!((worst.calls, worst.time), (5, Duration::from_secs(30)));
     /// ```
     pub const fn worst_case(&self) -> WorstCase {
-        let deadline = self.deadline_nanos();
-        let calls = match self.get_max_attempts() {
-            0 => 0,
-            max_attempts => self.backoff_ref().reach(max_attempts, deadline),
-        };
+        if self.validate().is_err() {
+            return WorstCase { calls: 0, time: Duration::ZERO, waits: Duration::ZERO };
+        }
+        let (calls, deadline) = (self.get_max_attempts(), self.deadline_nanos());
         // Hints may lengthen every wait, so only the deadline bounds more than one attempt.
         let time = match self.attempt_timeout_nanos() {
             Some(timeout) if calls == 1 => timeout.min(deadline),
@@ -131,11 +131,10 @@ impl Explanation {
         &self.id
     }
 
-    /// The attempts in order, as far as the policy lets them start.
+    /// The attempts in order, as far as the policy lets them start; none where
+    /// it is not valid.
     pub fn attempts(&self) -> impl Iterator<Item = PlannedAttempt> + '_ {
-        let deadline = self.policy.deadline_nanos();
-        let first = (self.policy.get_max_attempts() > 0 && !deadline.is_zero())
-            .then(|| self.planned(1, Nanos::ZERO));
+        let first = self.policy.validate().is_ok().then(|| self.planned(1, Nanos::ZERO));
         std::iter::successors(first, |before| {
             let start = before.start.plus(before.then?.delay);
             Some(self.planned(before.attempt + 1, start))

@@ -287,6 +287,14 @@ mod tests {
         assert_eq!(key("op", u128::MAX), key("op", "340282366920938463463374607431768211455"));
     }
 
+    #[cfg(feature = "uuid")]
+    #[test]
+    fn a_uuid_is_its_hyphenated_lower_case_text() {
+        let text = "E3C4B417F22E8D73B6ED08FD2BE399EC";
+        let uuid: uuid::Uuid = text.parse().unwrap();
+        assert_eq!(key("op", uuid), key("op", "e3c4b417-f22e-8d73-b6ed-08fd2be399ec"));
+    }
+
     #[test]
     fn the_parts_cannot_run_into_each_other() {
         assert_ne!(key("ab", "c"), key("a", "bc"));

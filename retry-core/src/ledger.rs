@@ -72,4 +72,24 @@ impl Ledger {
     pub(crate) const fn elapsed_nanos(&self) -> Nanos {
         self.elapsed
     }
+
+    /// A ledger that nobody could count up to.
+    #[cfg(test)]
+    pub(crate) const fn at(attempts: u32, elapsed: Duration) -> Self {
+        Self { attempts, hints: u32::MAX, elapsed: Nanos::from_duration(elapsed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_saturate_and_time_never_runs_back() {
+        let mut ledger = Ledger::at(u32::MAX, Duration::MAX);
+        ledger.attempt_started();
+        ledger.attempt_failed(Duration::ZERO, &Failure::transient().after(Duration::ZERO));
+        assert_eq!(ledger, Ledger::at(u32::MAX, Duration::MAX));
+        assert_eq!(ledger.elapsed().as_nanos(), i64::MAX as u128);
+    }
 }

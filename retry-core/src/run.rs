@@ -417,7 +417,10 @@ impl<E> Run<'_, E> {
         let most = most.clamp(1, REMEMBERED);
         let failures = self.held.failures.get_or_insert_with(|| ThinVec::with_capacity(most));
         if failures.len() == REMEMBERED {
-            failures.remove(0);
+            // The last error stays, however many attempts were cut after it.
+            let has_error = |failed: &FailedAttempt<E>| failed.error.is_some();
+            let oldest_is_last = failures.iter().rposition(has_error) == Some(0);
+            failures.remove(usize::from(oldest_is_last && !has_error(&failed)));
         }
         failures.push(failed);
     }

@@ -202,6 +202,7 @@ fn keep_outside() {
 
 #[cold]
 fn put_back_outside() {
+    let counted = Frame::current().effects;
     let kept = OUTSIDE.try_with(|kept| kept.borrow_mut().pop());
     let Some(Outside { frame, clock, .. }) = kept.ok().flatten() else {
         INSIDE.set(false);
@@ -211,6 +212,10 @@ fn put_back_outside() {
     INSIDE.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
     // The clock that was inside is dropped here, where no cell is borrowed.
     drop(clock.and_then(swap_clock));
+    if counted > 0 && std::thread::panicking() {
+        // Nobody is left to say whether they count around the frame; so they do.
+        count_effects(counted);
+    }
 }
 
 fn swap_clock(clock: ClockHandle) -> Option<ClockHandle> {
@@ -227,9 +232,10 @@ pub(crate) fn count_effects(effects: u8) {
 /// Polls a call that must not run twice. Its first poll counts as one call in
 /// the current frame; what it makes inside is part of it and not counted again.
 pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
-    let before = Frame::current().effects;
+    // Before the poll too: one that panics has run.
+    count_effects(u8::from(first));
+    let effects = Frame::current().effects;
     let output = poll();
-    let effects = before.saturating_add(u8::from(first));
     FRAME.set(Frame { effects, ..Frame::current() });
     output
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thin_vec::ThinVec;
 
-use crate::classify::{Class, Classify, Failure};
+use crate::classify::{Class, Classify, Effect, Failure};
 use crate::decide::Stop;
 use crate::key::IdempotencyKey;
 use crate::nanos::Nanos;
@@ -47,7 +47,7 @@ pub(crate) struct Report<E> {
     pub(crate) stop: Stop,
     pub(crate) attempts: u32,
     pub(crate) elapsed: Nanos,
-    /// The most recent ones, oldest first.
+    /// The most recent ones, oldest first; among them the last with an error.
     pub(crate) failures: ThinVec<FailedAttempt<E>>,
 }
 
@@ -143,7 +143,8 @@ impl<E> Stopped<E> {
         self.0.failures.into_iter().rev().find_map(|failed| failed.error)
     }
 
-    /// The failed attempts, oldest first: the most recent eight.
+    /// The failed attempts, oldest first: the most recent eight, of which the
+    /// oldest gives way to the last one with an error where none of them has one.
     pub fn failures(&self) -> &[FailedAttempt<E>] {
         &self.0.failures
     }
@@ -225,18 +226,26 @@ impl<E> fmt::Display for Story<'_, E> {
 
 /// What the operation around it makes of the stop: `manual_review` and
 /// `not_idempotent` are unknown, all others permanent, so that nobody retries
-/// what an inner operation has given up. The inner reason, kind, code and hint
-/// are kept.
+/// what an inner operation has given up. The inner reason is kept, and the
+/// kind, code and hint of the last attempt; the effect is none only where that
+/// of every attempt was.
 ///
 /// An author who wants the outer operation to retry says
 /// `#[retry(transient)]` at the variant.
 impl<E> Classify for Stopped<E> {
     fn classify(&self) -> Failure {
         let class = if self.is_review() { Class::Unknown } else { Class::Permanent };
-        let failure = match self.0.failures.last() {
-            Some(last) => last.failure.with_class(class),
-            None => Failure::new(class).no_effect(),
-        };
+        let Report { attempts, failures, .. } = &*self.0;
+        let forgotten = failures.len() < *attempts as usize;
+        let may_have = |failed: &FailedAttempt<E>| failed.failure.effect() == Effect::Possible;
+        let certain = !forgotten && !failures.iter().any(may_have);
+        let effect = if certain { Effect::None } else { Effect::Possible };
+        let mut failure = Failure::new(class).with_effect(effect);
+        if let Some(FailedAttempt { failure: last, .. }) = failures.last() {
+            failure = failure.with_kind(last.kind());
+            failure = last.code().map_or(failure, |code| failure.with_code(code));
+            failure = last.hint().map_or(failure, |hint| failure.with_hint(hint));
+        }
         failure.nested(self.reason())
     }
 }

@@ -86,9 +86,10 @@ impl VirtualClock {
     }
 
     /// Moves the clock, and wakes everything whose time has come.
+    ///
+    /// Beyond what the platform's clock can count, time stands still.
     pub fn advance(&self, span: Duration) {
-        let to = self.elapsed().saturating_add(span);
-        self.shared.move_to(to);
+        self.shared.move_to(|state| Some(state.elapsed.saturating_add(span)));
     }
 
     /// Sets the calendar, as an operator or a time server does. Deadlines do
@@ -106,9 +107,8 @@ impl Default for VirtualClock {
 
 impl Clock for VirtualClock {
     fn now(&self) -> Instant {
-        let Shared { origin, .. } = *self.shared;
-        // Beyond what the platform's clock can count, time stands still.
-        origin.checked_add(self.elapsed()).unwrap_or(origin)
+        // It never moves to where this would overflow.
+        self.shared.origin + self.elapsed()
     }
 
     fn sleep_until(&self, at: Instant) -> Sleep {
@@ -133,10 +133,7 @@ impl Clock for VirtualClock {
         if self.shared.manual {
             return;
         }
-        let next = self.shared.state().timers.keys().next().map(|&(at, _)| at);
-        if let Some(at) = next {
-            self.shared.move_to(at);
-        }
+        self.shared.move_to(|state| state.timers.keys().next().map(|&(at, _)| at));
     }
 }
 
@@ -145,12 +142,16 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn move_to(&self, to: Duration) {
+    /// One step, also where several threads move the clock.
+    fn move_to(&self, to: impl FnOnce(&State) -> Option<Duration>) {
         let mut due = Vec::new();
         {
             let mut state = self.state();
+            let Some(to) = to(&state).filter(|to| self.origin.checked_add(*to).is_some()) else {
+                return;
+            };
             let by = to.saturating_sub(state.elapsed);
-            state.elapsed = state.elapsed.max(to);
+            state.elapsed += by;
             state.utc = state.utc.checked_add(by).unwrap_or(state.utc);
             while let Some(timer) = state.timers.first_entry().filter(|timer| timer.key().0 <= to) {
                 due.push(timer.remove());
@@ -170,17 +171,23 @@ impl Future for VirtualSleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // Cloned and dropped without the lock: a waker may hold a task, and a
+        // task a timer of this clock.
+        let waker = cx.waker().clone();
         let mut state = self.shared.state();
         if state.elapsed >= self.key.0 {
             return Poll::Ready(());
         }
-        state.timers.insert(self.key, cx.waker().clone());
+        let before = state.timers.insert(self.key, waker);
+        drop(state);
+        drop(before);
         Poll::Pending
     }
 }
 
 impl Drop for VirtualSleep {
     fn drop(&mut self) {
-        self.shared.state().timers.remove(&self.key);
+        let waker = self.shared.state().timers.remove(&self.key);
+        drop(waker);
     }
 }

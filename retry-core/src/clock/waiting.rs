@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use pin_project_lite::pin_project;
@@ -93,14 +93,13 @@ impl Waiting {
         }
     }
 
-    /// Ready when the timer says so.
+    /// Ready when the timer says so. It is set before.
     #[inline]
     pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        match (this.runtime.as_pin_mut(), this.shared) {
-            (Some(sleep), _) => sleep.poll(cx),
-            (None, Some((_, sleep))) => sleep.as_mut().poll(cx),
-            (None, None) => Poll::Ready(()),
+        match this.runtime.as_pin_mut() {
+            Some(sleep) => sleep.poll(cx),
+            None => poll_shared(this.shared, cx),
         }
     }
 
@@ -108,37 +107,40 @@ impl Waiting {
     /// budget: a body that uses it up at every turn must not hold back the timer
     /// that cuts it.
     pub(crate) fn poll_unconstrained(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut this = self.project();
-        match this.runtime.as_mut().as_pin_mut() {
+        let this = self.project();
+        match this.runtime.as_pin_mut() {
             Some(sleep) => runtime::poll_unconstrained(sleep, cx),
-            None => match this.shared {
-                Some((_, sleep)) => sleep.as_mut().poll(cx),
-                None => Poll::Ready(()),
-            },
+            None => poll_shared(this.shared, cx),
         }
     }
 
-    /// Judges a timer that is ready: the clock must agree. One that is early is
-    /// set again, and one that is early twice is asked again on the executor's
-    /// next turn, so that it cannot hold the thread.
+    /// Judges a timer that was set for `at` and is ready: the clock must agree.
+    /// One that is early is set again, and one that is early twice is asked
+    /// again on the executor's next turn, so that it cannot hold the thread.
     #[cold]
-    pub(crate) fn judge(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let is_due = |this: &Self| this.at().is_none_or(|at| this.clock.now() >= at);
-        if is_due(&self) {
+    pub(crate) fn judge(mut self: Pin<&mut Self>, at: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        if self.clock.now() >= at {
             return Poll::Ready(());
         }
-        if let Some(at) = self.at() {
-            self.as_mut().set_anew(at);
-        }
+        self.as_mut().set_anew(at);
         if self.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        if is_due(&self) {
+        if self.clock.now() >= at {
             return Poll::Ready(());
         }
         cx.waker().wake_by_ref();
         Poll::Pending
     }
+}
+
+/// A future that is done is not polled again.
+fn poll_shared(shared: &mut Option<(Instant, Sleep)>, cx: &mut Context<'_>) -> Poll<()> {
+    if let Some((_, sleep)) = shared {
+        ready!(sleep.as_mut().poll(cx));
+    }
+    *shared = None;
+    Poll::Ready(())
 }
 
 /// tokio's timer.

@@ -153,3 +153,58 @@ impl fmt::Display for PolicyError {
 }
 
 impl std::error::Error for PolicyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Anybody may build one, with any numbers.
+    #[test]
+    fn the_longest_texts_are_whole_and_exact() {
+        let (max, odd) = (Duration::MAX, Duration::from_nanos(i64::MAX as u64));
+        for (error, end) in [
+            (PolicyError::NoAttempts, "more to retry"),
+            (PolicyError::ZeroDeadline, "raise it"),
+            (PolicyError::ZeroAttemptTimeout, "leave it out"),
+            (
+                PolicyError::AttemptTimeoutTooLong { attempt_timeout: odd, deadline: odd },
+                "than deadline (9223372036854775807ns); shorten it, or leave it out: the deadline \
+                 cuts attempts too",
+            ),
+            (
+                PolicyError::CapBelowBase { cap: odd, base: max },
+                "cap (9223372036854775807ns) is below base (9223372036854775807ns); raise the cap \
+                 or lower the base",
+            ),
+            (
+                PolicyError::QuantumAboveCap { quantum: odd, cap: odd },
+                "is above cap (9223372036854775807ns); lower the quantum or raise the cap",
+            ),
+            (
+                PolicyError::Factor { numerator: u32::MAX, denominator: u32::MAX },
+                "write 3/2 as `factor(3, 2)`",
+            ),
+            (
+                PolicyError::MisplacedFactor { numerator: u32::MAX, denominator: u32::MAX },
+                "grows by a factor",
+            ),
+            (
+                PolicyError::ScheduleTooLong {
+                    reach: u32::MAX - 2,
+                    max_attempts: u32::MAX,
+                    waits: odd,
+                    deadline: odd,
+                },
+                "attempts 4294967294 to 4294967295 can never run: the shortest waits before the \
+                 last add up to 9223372036854775807ns, and deadline is 9223372036854775807ns; \
+                 lower max_attempts to 4294967293, shorten the backoff or raise deadline",
+            ),
+            (PolicyError::EmptyKey, "a value of its own"),
+            (PolicyError::EmptyName, "that never changes"),
+            (PolicyError::NoClock, "run inside `Clock::scope`"),
+        ] {
+            let text = error.to_string();
+            assert!(text.ends_with(end), "{text}");
+        }
+    }
+}

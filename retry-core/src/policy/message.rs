@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::nanos::Nanos;
+
 /// Room for the longest message with the largest numbers.
 const ROOM: usize = 320;
 
@@ -51,10 +53,9 @@ impl Message {
         self.text("attempts ").number(first).text(" to ").number(last)
     }
 
-    /// In the largest unit that needs no fraction. Durations that come here
-    /// are below 2⁶⁴ nanoseconds.
+    /// In the largest unit that needs no fraction; clamped, as in a policy.
     pub(crate) const fn duration(self, duration: Duration) -> Self {
-        let nanos = duration.as_nanos() as u64;
+        let nanos = Nanos::from_duration(duration).get();
         if nanos.is_multiple_of(1_000_000_000) {
             self.number(nanos / 1_000_000_000).text("s")
         } else if nanos.is_multiple_of(1_000_000) {

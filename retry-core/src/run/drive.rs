@@ -235,8 +235,9 @@ impl<E> Run<'_, E> {
 
     #[cold]
     fn judge_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let at = self.instant(self.cut()).unwrap_or_else(|| self.far());
         match &mut *self.held.waiting {
-            Some(waiting) => waiting.as_mut().judge(cx),
+            Some(waiting) => waiting.as_mut().judge(at, cx),
             None => Poll::Pending,
         }
     }
