@@ -7,6 +7,7 @@ mod rules;
 use std::time::Duration;
 
 use crate::hint::Hint;
+use crate::nanos::Nanos;
 use crate::stop::StopReason;
 
 pub use rules::{Rules, find_source, when};
@@ -303,7 +304,7 @@ impl std::fmt::Display for Failure {
             write!(f, " {code}")?;
         }
         match self.hint {
-            Some(Hint::Wait(wait)) => write!(f, ", hint {wait:?}")?,
+            Some(Hint::Wait(wait)) => write!(f, ", hint {:?}", Nanos::from_duration(wait))?,
             Some(Hint::DoNotRetry) => f.write_str(", told not to retry")?,
             None => {}
         }

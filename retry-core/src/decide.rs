@@ -15,6 +15,7 @@ use crate::operation_id::OperationId;
 use crate::policy::Policy;
 use crate::stop::StopReason;
 
+use stop::Deadline;
 pub(crate) use stop::Detail;
 pub use stop::Stop;
 
@@ -204,10 +205,11 @@ impl Situation {
     }
 
     /// The time that this operation has.
-    pub(crate) const fn deadline(&self, policy: &Policy) -> Nanos {
+    const fn deadline(&self, policy: &Policy) -> Deadline {
+        let own = policy.deadline_nanos();
         match self.left_outside {
-            Some(left) => left.min(policy.deadline_nanos()),
-            None => policy.deadline_nanos(),
+            Some(left) if left.get() < own.get() => Deadline { span: left, from_outside: true },
+            _ => Deadline { span: own, from_outside: false },
         }
     }
 }
@@ -311,7 +313,7 @@ fn may_repeat(situation: &Situation, failure: &Failure) -> Result<(), Stop> {
 
 fn in_time(policy: &Policy, ledger: &Ledger, situation: &Situation) -> Result<(), Stop> {
     let deadline = situation.deadline(policy);
-    if ledger.elapsed_nanos() < deadline {
+    if ledger.elapsed_nanos() < deadline.span {
         return Ok(());
     }
     let detail = Detail::Late { deadline, elapsed: ledger.elapsed_nanos() };
@@ -347,7 +349,7 @@ fn schedule(
     let attempt = ledger.attempts();
     let draw = policy.backoff_ref().draw(attempt, id.unit(attempt));
     let (elapsed, deadline) = (ledger.elapsed_nanos(), situation.deadline(policy));
-    let left = deadline.minus(elapsed);
+    let left = deadline.span.minus(elapsed);
     let delay = match hint {
         Some(hint) if hint > draw.delay && hint < left => spread(hint, left, draw.unit),
         Some(hint) => draw.delay.max(hint),

@@ -10,4 +10,4 @@ pub use crate::outcome::{Outcome, OutcomeAs, Tried, TriedAs, WrittenError, finis
 pub use crate::policy::Policy;
 pub use crate::retrier::Retrier;
 pub use crate::run::{Describe, Judged, Run, Spec};
-pub use crate::textual::{Probe, Silent, Textual, judged, probe};
+pub use crate::textual::{Chained, Probe, Silent, Textual, judged, probe};

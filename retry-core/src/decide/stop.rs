@@ -36,11 +36,11 @@ pub(crate) enum Detail {
     Nested,
     MayHaveTakenEffect,
     Late {
-        deadline: Nanos,
+        deadline: Deadline,
         elapsed: Nanos,
     },
     WouldStartLate {
-        deadline: Nanos,
+        deadline: Deadline,
         elapsed: Nanos,
         delay: Nanos,
         hint: Option<Nanos>,
@@ -58,6 +58,24 @@ pub(crate) enum Detail {
         limit: u32,
     },
     Invalid(PolicyError),
+}
+
+/// The time that an operation had, and who said so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Deadline {
+    pub(crate) span: Nanos,
+    /// Less than its own policy gives: what was left outside.
+    pub(crate) from_outside: bool,
+}
+
+impl fmt::Display for Deadline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.from_outside {
+            write!(f, "what is around the operation left it {:?}", self.span)
+        } else {
+            write!(f, "the deadline is {:?}", self.span)
+        }
+    }
 }
 
 impl Stop {
@@ -100,10 +118,10 @@ impl fmt::Display for Stop {
                 "the attempt may have taken effect and runs at most once, so a person must find out",
             ),
             Detail::Late { deadline, elapsed } => {
-                write!(f, "{elapsed:?} have passed, and the deadline is {deadline:?}")
+                write!(f, "{elapsed:?} have passed, and {deadline}")
             }
             Detail::WouldStartLate { deadline, elapsed, delay, hint, limit } => {
-                write!(f, "the next attempt would start {delay:?} from now, {elapsed:?} have passed, and the deadline is {deadline:?}")?;
+                write!(f, "the next attempt would start {delay:?} from now, {elapsed:?} have passed, and {deadline}")?;
                 match hint {
                     Some(hint) => write!(
                         f,

@@ -96,9 +96,10 @@ impl std::error::Error for SendError {
     }
 }
 
-/// For `?` on what reads the response.
+/// For `?` on what reads the response. The address is left out: it may hold what
+/// no log should.
 impl From<Error> for SendError {
     fn from(error: Error) -> Self {
-        Self::Reqwest(error)
+        Self::Reqwest(error.without_url())
     }
 }

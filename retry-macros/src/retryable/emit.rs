@@ -25,7 +25,7 @@ use crate::inferred::inferred;
 /// ```text
 /// async fn charge(&self, order: &Order) -> Result<Receipt, Stopped<PayError>> {
 ///     use ::retry_core::__private as __retry;
-///     use __retry::{Guard as _, Silent as _, Textual as _};
+///     use __retry::{Chained as _, Guard as _, Silent as _, Textual as _};
 ///     let spec: &__retry::Spec = { static SPEC: … = __retry::Spec::checked("pay", …); &SPEC };
 ///     let retrier = Some(…self.retries…);
 ///     let mut run = __retry::Run::new(spec, retrier);
@@ -43,7 +43,7 @@ use crate::inferred::inferred;
 ///             |error| __retry::judged(
 ///                 error,
 ///                 |error| __retry::Classify::classify(error),
-///                 (&__retry::probe(error)).describe(),
+///                 (&&__retry::probe(error)).describe(),
 ///             ),
 ///             |_| false,
 ///         )
@@ -97,7 +97,7 @@ impl Lowered<'_> {
             #[allow(unused_imports)]
             use #krate::__private as __retry;
             #[allow(unused_imports)]
-            use __retry::{Guard as _, Silent as _, Textual as _};
+            use __retry::{Chained as _, Guard as _, Silent as _, Textual as _};
         };
         let spec = self.spec(&place);
         let retrier = match with {
@@ -193,7 +193,7 @@ impl Lowered<'_> {
             None => quote_spanned!(self.at_output()=> |error| __retry::Classify::classify(error)),
         };
         quote_spanned! {Span::mixed_site()=>
-            |error| __retry::judged(error, #classify, (&__retry::probe(error)).describe())
+            |error| __retry::judged(error, #classify, (&&__retry::probe(error)).describe())
         }
     }
 
