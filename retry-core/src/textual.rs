@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::classify::Failure;
+use crate::classify::Verdict;
 use crate::run::{Describe, Judged};
 
 /// Carries the error's type, for a method call that prefers [`Textual`].
@@ -15,12 +15,20 @@ pub const fn probe<E>(_: &E) -> Probe<E> {
 }
 
 /// What an error means, by a function or closure of the author's.
-pub fn judged<E, C: Into<Failure>>(
+pub fn judged<E, C>(
     error: &E,
     classify: impl FnOnce(&E) -> C,
     describe: Option<Describe<E>>,
-) -> Judged<E> {
-    Judged::new(classify(error).into(), describe)
+) -> Judged<E>
+where
+    C: Verdict,
+{
+    Judged::new(classify(error).failure(), describe)
+}
+
+/// Whether a value is rejected, by a function or closure of the author's.
+pub fn rejected<T>(value: &T, reject: impl FnOnce(&T) -> bool) -> bool {
+    reject(value)
 }
 
 /// Errors with a text. A method of the value's own reference is found first.
