@@ -385,7 +385,7 @@ impl Lowered<'_> {
             };
         }
         // What is literal is judged now, with harmless values for the rest.
-        let judged = numbers.has_literal().then(|| {
+        let judged = numbers.have_literals().then(|| {
             let checked = numbers.checked(*span, quote!(""), safety.clone());
             quote_spanned!(at_attribute=> const _: __retry::Spec = #checked;)
         });
@@ -423,12 +423,16 @@ impl Numbers {
             && self.backoff.as_ref().is_none_or(|backoff| is_literal(&backoff.value))
     }
 
-    fn has_literal(&self) -> bool {
-        let time =
-            |time: &Option<Set<Time>>| time.as_ref().is_some_and(|time| time.value.is_literal());
-        self.max_attempts.as_ref().is_some_and(|number| literal(&number.value).is_some())
-            || time(&self.deadline)
-            || self.backoff.as_ref().is_some_and(|backoff| is_literal(&backoff.value))
+    /// Whether the literals alone can be wrong: a backoff, or more attempts than
+    /// fit.
+    fn have_literals(&self) -> bool {
+        let bounds = match (&self.max_attempts, &self.deadline) {
+            (Some(number), Some(deadline)) => {
+                literal(&number.value).is_some() && deadline.value.is_literal()
+            }
+            _ => false,
+        };
+        bounds || self.backoff.as_ref().is_some_and(|backoff| is_literal(&backoff.value))
     }
 
     /// `Spec::checked(…)` of the literals. What is computed, or could not be
