@@ -289,6 +289,25 @@ impl Failure {
     }
 }
 
+/// What a `classify = …` function may answer: anything that is `Into<Failure>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say whether an error may be retried",
+    label = "expected a function that answers a `Class` or a `Failure`, and this one answers `{Self}`",
+    note = "`classify` names a function or a closure from `&E` to `Class`, `Failure`, or anything that is `Into<Failure>`"
+)]
+pub trait Verdict {
+    /// The failure that it stands for.
+    fn failure(self) -> Failure;
+}
+
+#[diagnostic::do_not_recommend]
+impl<F: Into<Failure>> Verdict for F {
+    #[inline]
+    fn failure(self) -> Failure {
+        self.into()
+    }
+}
+
 impl From<Class> for Failure {
     fn from(class: Class) -> Self {
         Self::new(class)

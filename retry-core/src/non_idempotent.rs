@@ -49,14 +49,16 @@ impl<F: Future> NonIdempotent<F> {
     }
 }
 
-impl<F> NonIdempotent<F> {
+impl<F: Future> NonIdempotent<F> {
     /// Found before [`Guard`]'s method of the same name, and never satisfied.
+    /// It gives a future, so that a macro that takes only futures has nothing
+    /// to add.
     #[doc(hidden)]
-    pub fn __retry_guard(self) -> Self
+    pub fn __retry_guard(self) -> Marked<F>
     where
         Self: Repeatable,
     {
-        self
+        self.into_future()
     }
 }
 

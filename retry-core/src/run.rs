@@ -178,7 +178,12 @@ impl<'a, E> Run<'a, E> {
 
     /// Derives the operation's key. One that cannot be used stops the operation
     /// before its first attempt; what is answered then is never read.
-    pub fn derive_key(&mut self, key: &(impl ToKey + ?Sized)) -> IdempotencyKey {
+    pub fn derive_key<K>(&mut self, key: &K) -> IdempotencyKey
+    where
+        // On a line of its own: the compiler quotes it.
+        K: ToKey,
+        K: ?Sized,
+    {
         self.call = if self.spec.name().is_empty() {
             Call::EmptyName
         } else {

@@ -18,7 +18,11 @@ pub(crate) fn each(
     mut read: impl FnMut(&Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>,
 ) {
     while !input.is_empty() {
-        let result = input.call(Ident::parse_any).and_then(|name| {
+        let place = input.span();
+        let name = input.call(Ident::parse_any).map_err(|_| {
+            syn::Error::new(place, "expected an option: a name, or a name with `= value` behind it")
+        });
+        let result = name.and_then(|name| {
             read(&name, input, errors)?;
             if input.is_empty() { Ok(()) } else { input.parse::<Token![,]>().map(drop) }
         });

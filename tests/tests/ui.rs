@@ -16,3 +16,10 @@ fn non_idempotent() {
     cases.pass("ui/non_idempotent/pass/*.rs");
     cases.compile_fail("ui/non_idempotent/fail/*.rs");
 }
+
+#[test]
+fn retryable() {
+    let cases = trybuild::TestCases::new();
+    cases.pass("ui/retryable/pass/*.rs");
+    cases.compile_fail("ui/retryable/fail/*.rs");
+}

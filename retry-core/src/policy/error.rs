@@ -168,17 +168,17 @@ mod tests {
             (PolicyError::ZeroAttemptTimeout, "leave it out"),
             (
                 PolicyError::AttemptTimeoutTooLong { attempt_timeout: odd, deadline: odd },
-                "than deadline (9223372036854775807ns); shorten it, or leave it out: the deadline \
+                "than deadline (9223372036s 854ms 775us 807ns); shorten it, or leave it out: the deadline \
                  cuts attempts too",
             ),
             (
                 PolicyError::CapBelowBase { cap: odd, base: max },
-                "cap (9223372036854775807ns) is below base (9223372036854775807ns); raise the cap \
+                "cap (9223372036s 854ms 775us 807ns) is below base (9223372036s 854ms 775us 807ns); raise the cap \
                  or lower the base",
             ),
             (
                 PolicyError::QuantumAboveCap { quantum: odd, cap: odd },
-                "is above cap (9223372036854775807ns); lower the quantum or raise the cap",
+                "is above cap (9223372036s 854ms 775us 807ns); lower the quantum or raise the cap",
             ),
             (
                 PolicyError::Factor { numerator: u32::MAX, denominator: u32::MAX },
@@ -196,7 +196,7 @@ mod tests {
                     deadline: odd,
                 },
                 "attempts 4294967294 to 4294967295 can never run: the shortest waits before the \
-                 last add up to 9223372036854775807ns, and deadline is 9223372036854775807ns; \
+                 last add up to 9223372036s 854ms 775us 807ns, and deadline is 9223372036s 854ms 775us 807ns; \
                  lower max_attempts to 4294967293, shorten the backoff or raise deadline",
             ),
             (PolicyError::EmptyKey, "a value of its own"),

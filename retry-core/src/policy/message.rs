@@ -53,18 +53,30 @@ impl Message {
         self.text("attempts ").number(first).text(" to ").number(last)
     }
 
-    /// In the largest unit that needs no fraction; clamped, as in a policy.
+    /// As an attribute takes it, in seconds and smaller: `1s 500ms`; clamped, as
+    /// in a policy.
     pub(crate) const fn duration(self, duration: Duration) -> Self {
-        let nanos = Nanos::from_duration(duration).get();
-        if nanos.is_multiple_of(1_000_000_000) {
-            self.number(nanos / 1_000_000_000).text("s")
-        } else if nanos.is_multiple_of(1_000_000) {
-            self.number(nanos / 1_000_000).text("ms")
-        } else if nanos.is_multiple_of(1_000) {
-            self.number(nanos / 1_000).text("us")
-        } else {
-            self.number(nanos).text("ns")
+        let duration = Nanos::from_duration(duration).duration();
+        let nanos = duration.subsec_nanos() as u64;
+        let parts = [
+            (duration.as_secs(), "s"),
+            (nanos / 1_000_000, "ms"),
+            (nanos / 1_000 % 1_000, "us"),
+            (nanos % 1_000, "ns"),
+        ];
+        if duration.is_zero() {
+            return self.text("0s");
         }
+        let (mut message, mut space, mut at) = (self, "", 0);
+        while at < parts.len() {
+            let (number, unit) = parts[at];
+            if number > 0 {
+                message = message.text(space).number(number).text(unit);
+                space = " ";
+            }
+            at += 1;
+        }
+        message
     }
 
     pub(crate) const fn as_str(&self) -> &str {
@@ -92,7 +104,10 @@ mod tests {
             .text(" ")
             .duration(Duration::from_millis(1500))
             .text(" ")
-            .duration(Duration::from_nanos(1));
-        assert_eq!(text.as_str(), "0 18446744073709551615 0s 1500ms 1ns");
+            .duration(Duration::from_nanos(u64::MAX));
+        assert_eq!(
+            text.as_str(),
+            "0 18446744073709551615 0s 1s 500ms 9223372036s 854ms 775us 807ns"
+        );
     }
 }

@@ -67,7 +67,11 @@ impl Classify for SendError {
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reqwest(error) => error.fmt(f),
+            // reqwest says what it was doing; why it failed is the last source.
+            Self::Reqwest(error) => match root_cause(error) {
+                Some(cause) => write!(f, "{error}: {cause}"),
+                None => error.fmt(f),
+            },
             // Not its address: a query may hold what no log should.
             Self::Status { response, .. } => write!(f, "the answer was {}", response.status()),
             Self::NotRepeatable(method) => write!(
@@ -84,6 +88,10 @@ impl fmt::Display for SendError {
             Self::NoTimeLeft(error) => error.fmt(f),
         }
     }
+}
+
+fn root_cause(error: &Error) -> Option<&(dyn std::error::Error + 'static)> {
+    std::iter::successors(std::error::Error::source(error), |source| source.source()).last()
 }
 
 impl std::error::Error for SendError {

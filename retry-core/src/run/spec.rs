@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::backoff::Backoff;
 use crate::decide::Safety;
 use crate::policy::Policy;
 
@@ -39,6 +40,16 @@ impl Spec {
         };
         let plain = !matches!(safety, Safety::AtMostOnce);
         Self { name: Cow::Borrowed(name), policy, safety, validated: true, plain, first_cut }
+    }
+
+    /// A backoff of literals, judged now.
+    #[track_caller]
+    pub const fn checked_backoff(backoff: Backoff) -> Backoff {
+        // One attempt has no wait: only the backoff can be wrong.
+        if let Err(error) = Policy::new(1, Duration::MAX).backoff(backoff).validate() {
+            error.refuse()
+        }
+        backoff
     }
 
     pub(crate) const fn named(name: Cow<'static, str>, policy: Policy, safety: Safety) -> Self {

@@ -2,6 +2,8 @@
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::quote;
+use syn::parse::Parser;
+use syn::{Block, Pat, Stmt};
 
 use super::guard::replace;
 
@@ -14,6 +16,8 @@ use super::guard::replace;
 ///     __ret
 /// })
 /// ```
+///
+/// Without a return type the last two lines are `let _: () = { <body> };`.
 pub(super) struct AsyncTrait {
     /// `Box::pin`
     call: Vec<TokenTree>,
@@ -21,8 +25,12 @@ pub(super) struct AsyncTrait {
     asyncness: Vec<TokenTree>,
     moves: Vec<TokenTree>,
     after: Vec<TokenTree>,
-    pub(super) output: TokenStream,
+    pub(super) output: Option<TokenStream>,
     pub(super) body: Group,
+    /// What the moves bind, `self` apart.
+    pub(super) patterns: Vec<Pat>,
+    /// `mut __self`, if `self` was moved so.
+    pub(super) mutable_self: Option<TokenStream>,
     /// The name that `self` has in the body.
     this: Option<Ident>,
 }
@@ -35,24 +43,47 @@ impl AsyncTrait {
         let is_async_move = matches!(&asyncness[..], [TokenTree::Ident(a), TokenTree::Ident(m)]
             if a == "async" && m == "move");
         let inner: Vec<_> = block.stream().into_iter().collect();
-        let start = inner.windows(3).position(|window| {
+        let result = inner.windows(3).position(|window| {
             matches!(window, [TokenTree::Ident(l), TokenTree::Ident(ret), TokenTree::Punct(colon)]
-                if l == "let" && ret == "__ret" && colon.as_char() == ':')
-        })? + 3;
+                if l == "let" && (ret == "__ret" || ret == "_") && colon.as_char() == ':')
+        })?;
+        let start = result + 3;
         let equals = start + inner[start..].windows(2).position(is_equals_and_block)?;
         let TokenTree::Group(body) = &inner[equals + 1] else {
             return None;
         };
-        let moves = inner[..=equals].to_vec();
-        is_async_move.then(|| Self {
+        let has_output = matches!(&inner[result + 1], TokenTree::Ident(ret) if ret == "__ret");
+        let output = has_output.then(|| inner[start..equals].iter().cloned().collect());
+        let moves = Block::parse_within.parse2(inner[..result].iter().cloned().collect()).ok()?;
+        let mut made = Self {
             call,
             asyncness,
-            output: inner[start..equals].iter().cloned().collect(),
+            output,
             body: body.clone(),
             after: inner[equals + 2..].to_vec(),
-            this: find_this(&moves),
-            moves,
-        })
+            moves: inner[..=equals].to_vec(),
+            patterns: Vec::new(),
+            mutable_self: None,
+            this: None,
+        };
+        for statement in moves {
+            if let Stmt::Local(local) = statement {
+                made.binds(local.pat);
+            }
+        }
+        is_async_move.then_some(made)
+    }
+
+    fn binds(&mut self, pat: Pat) {
+        match pat {
+            Pat::Ident(pat) if pat.ident == "__self" => {
+                let mutability = pat.mutability;
+                let name = &pat.ident;
+                self.mutable_self = mutability.map(|_| quote!(#mutability));
+                self.this = Some(name.clone());
+            }
+            pat => self.patterns.push(pat),
+        }
     }
 
     /// An option's expression, where `self` has another name.
@@ -63,25 +94,10 @@ impl AsyncTrait {
         }
     }
 
-    /// Parameters that were written `mut`: `let mut x = x;` among the moves.
-    pub(super) fn mutable_parameters(&self) -> Vec<Ident> {
-        let lets = self.moves.windows(5).filter_map(|window| match window {
-            [
-                TokenTree::Ident(l),
-                TokenTree::Ident(m),
-                TokenTree::Ident(name),
-                TokenTree::Punct(equals),
-                TokenTree::Ident(of),
-            ] if l == "let" && m == "mut" && equals.as_char() == '=' && name == of => Some(name),
-            _ => None,
-        });
-        lets.cloned().collect()
-    }
-
     /// The function's body with another one inside.
     pub(super) fn rebuild(self, body: TokenStream) -> TokenStream {
         let Self { call, asyncness, moves, after, .. } = self;
-        quote!({ #(#call)* (#(#asyncness)* { #(#moves)* { #body } #(#after)* }) })
+        quote!(#(#call)* (#(#asyncness)* { #(#moves)* { #body } #(#after)* }))
     }
 }
 
@@ -97,16 +113,4 @@ fn split_last_group(group: &Group, delimiter: Delimiter) -> Option<(Vec<TokenTre
 fn is_equals_and_block(window: &[TokenTree]) -> bool {
     matches!(window, [TokenTree::Punct(equals), TokenTree::Group(block)]
         if equals.as_char() == '=' && block.delimiter() == Delimiter::Brace)
-}
-
-/// `let __self = self;`
-fn find_this(moves: &[TokenTree]) -> Option<Ident> {
-    moves.windows(3).find_map(|window| match window {
-        [TokenTree::Ident(this), TokenTree::Punct(equals), TokenTree::Ident(of)]
-            if this == "__self" && equals.as_char() == '=' && of == "self" =>
-        {
-            Some(this.clone())
-        }
-        _ => None,
-    })
 }

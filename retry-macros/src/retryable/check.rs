@@ -1,8 +1,8 @@
 //! The rules. Each reports what it refuses; what can be emitted all the same is.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::ToTokens;
-use syn::{Expr, FnArg, Ident, Lit, Pat, Path, ReturnType, Type, parse_quote};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Expr, FnArg, Lit, Pat, Path, Receiver, ReceiverKind, ReturnType, Type, parse_quote};
 
 use super::async_trait::AsyncTrait;
 use super::parse::{Function, Given, Options, Time, literal};
@@ -17,22 +17,31 @@ pub(super) struct Plan {
     pub(super) output: TokenStream,
     pub(super) name: Option<Expr>,
     pub(super) safety: Safety,
-    /// The author's token, and what it is made from.
-    pub(super) key: Option<(Ident, Expr)>,
+    pub(super) key: Option<Key>,
     pub(super) numbers: Numbers,
-    pub(super) classify: Option<Expr>,
+    pub(super) classify: Option<Set<Expr>>,
     pub(super) error: Option<Type>,
-    pub(super) with: Option<Expr>,
+    pub(super) with: Option<Set<Expr>>,
     pub(super) attempt: Option<Ident>,
-    pub(super) before_retry: Option<Expr>,
-    pub(super) reject: Option<Expr>,
+    pub(super) before_retry: Option<Set<Expr>>,
+    pub(super) reject: Option<Set<Expr>>,
 }
 
 pub(super) enum Shape {
     AsyncFn,
     AsyncTrait(Box<AsyncTrait>),
-    /// Nothing sensible can be made of the body; what is wrong is reported.
-    Unusable,
+    /// With mistakes that are reported: nothing runs, only the body is checked.
+    Wrong(Wrong),
+}
+
+pub(super) enum Wrong {
+    /// `#[instrument]` came first. What it made moves the arguments into the
+    /// attempt: there can be only one.
+    Instrumented,
+    /// The function is not `async`, and its body awaits nothing.
+    Blocking,
+    /// No attempt can be made of it: it stays as it is.
+    Whole,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,92 +51,132 @@ pub(super) enum Safety {
     AtMostOnce,
 }
 
-/// The numbers that were given.
+pub(super) struct Key {
+    /// The author's token, which the body knows the key by.
+    pub(super) option: Ident,
+    pub(super) value: Expr,
+    /// Not where a parameter has that name, which is reported.
+    pub(super) is_bound: bool,
+}
+
+/// The numbers that were given. One that is reported is left out.
 pub(super) struct Numbers {
-    pub(super) policy: Option<Expr>,
-    pub(super) max_attempts: Option<Expr>,
-    pub(super) deadline: Option<Time>,
-    pub(super) attempt_timeout: Option<Time>,
-    pub(super) hint_limit: Option<Time>,
-    pub(super) backoff: Option<Expr>,
+    pub(super) policy: Option<Set<Expr>>,
+    pub(super) max_attempts: Option<Set<Expr>>,
+    pub(super) deadline: Option<Set<Time>>,
+    pub(super) attempt_timeout: Option<Set<Time>>,
+    pub(super) hint_limit: Option<Set<Time>>,
+    pub(super) backoff: Option<Set<Expr>>,
+}
+
+/// A value, and the name of the option that set it.
+pub(super) struct Set<T> {
+    pub(super) option: Ident,
+    pub(super) value: T,
 }
 
 const SAFETIES: &str = "`idempotent` (repeating is harmless), \
     `key = …` (the other side recognizes a repeated call by its key), \
     or `at_most_once` (repeats only what certainly had no effect)";
 
-/// `None` where the function cannot be emitted at all.
-pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) -> Option<Plan> {
-    let shape = shape(function, errors)?;
-    let output = output(function, &shape, errors)?;
+pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) -> Plan {
+    let (shape, output) = shape(&options, function, errors);
     let safety = safety(&options, errors);
-    named(&options, errors);
+    keyed(&options, errors);
     bounded(&options, errors);
-    above_zero(&options, errors);
     rejectable(&options, errors);
-    parameters(&options, function, &shape, errors);
-    Some(Plan {
+    let bound = parameters(&options, function, &shape, errors);
+    Plan {
         span: options.span,
         krate: value(options.krate).unwrap_or_else(|| parse_quote!(::retry_core)),
         shape,
         output,
         name: value(options.name),
         safety,
-        key: options.key.map(|key| (key.option, key.value.unwrap_or_else(|| parse_quote!("key")))),
+        key: options.key.map(|key| Key {
+            option: key.option,
+            value: key.value.unwrap_or_else(|| parse_quote!("key")),
+            is_bound: bound.key,
+        }),
         numbers: Numbers {
-            policy: value(options.policy),
-            max_attempts: value(options.max_attempts),
-            deadline: value(options.deadline),
-            attempt_timeout: value(options.attempt_timeout),
-            hint_limit: value(options.hint_limit),
-            backoff: value(options.backoff),
+            policy: set(options.policy),
+            max_attempts: set(options.max_attempts).filter(|number| attempts(number, errors)),
+            attempt_timeout: set(options.attempt_timeout)
+                .filter(|timeout| above_zero(timeout, errors))
+                .filter(|timeout| shorter(timeout, options.deadline.as_ref(), errors)),
+            deadline: set(options.deadline).filter(|deadline| above_zero(deadline, errors)),
+            hint_limit: set(options.hint_limit),
+            backoff: set(options.backoff),
         },
-        classify: value(options.classify),
+        classify: set(options.classify),
         error: value(options.error),
-        with: value(options.with),
-        attempt: options.attempt.map(|attempt| attempt.option),
-        before_retry: value(options.before_retry),
-        reject: value(options.reject),
-    })
+        with: set(options.with),
+        attempt: options.attempt.filter(|_| bound.attempt).map(|attempt| attempt.option),
+        before_retry: set(options.before_retry),
+        reject: set(options.reject),
+    }
 }
 
 fn value<T>(given: Option<Given<T>>) -> Option<T> {
     given?.value
 }
 
-fn shape(function: &Function, errors: &mut Errors) -> Option<Shape> {
+fn set<T>(given: Option<Given<T>>) -> Option<Set<T>> {
+    let Given { option, value } = given?;
+    value.map(|value| Set { option, value })
+}
+
+/// The shape, and the written return type.
+fn shape(options: &Options, function: &Function, errors: &mut Errors) -> (Shape, TokenStream) {
+    let name = &function.sig.ident;
+    let written = match &function.sig.output {
+        ReturnType::Type(_, output) => Some(output.to_token_stream()),
+        ReturnType::Default => None,
+    };
     let body = function.body.stream();
-    if mentions(body, "__tracing_attr_fake_return") {
+    if mentions(body.clone(), "__tracing_attr_fake_return") {
         errors.push(syn::Error::new(
-            Span::call_site(),
+            options.span,
             "`#[retryable]` must stand above `#[instrument]`: below it, the span would expect \
              the operation's result from a single attempt",
         ));
-        return Some(Shape::Unusable);
+        return match written {
+            Some(output) if function.sig.asyncness.is_some() => {
+                (Shape::Wrong(Wrong::Instrumented), output)
+            }
+            _ => (Shape::Wrong(Wrong::Whole), TokenStream::new()),
+        };
     }
-    if function.sig.asyncness.is_some() {
-        return Some(Shape::AsyncFn);
-    }
-    if let Some(async_trait) = AsyncTrait::recognize(&function.body) {
-        return Some(Shape::AsyncTrait(Box::new(async_trait)));
-    }
-    errors.at(function.sig.fn_token, "`#[retryable]` needs an `async fn`, which is one attempt");
-    None
-}
-
-fn output(function: &Function, shape: &Shape, errors: &mut Errors) -> Option<TokenStream> {
-    if let Shape::AsyncTrait(async_trait) = shape {
-        return Some(async_trait.output.clone());
-    }
-    match &function.sig.output {
-        ReturnType::Type(_, output) => Some(output.to_token_stream()),
-        ReturnType::Default => {
+    let (shape, output) = if function.sig.asyncness.is_some() {
+        (Shape::AsyncFn, written)
+    } else if let Some(async_trait) = AsyncTrait::recognize(&function.body) {
+        let output = async_trait.output.clone();
+        (Shape::AsyncTrait(Box::new(async_trait)), output)
+    } else {
+        let is_future = written.clone().is_some_and(|output| mentions(output, "Future"));
+        let output = if is_future { "(…) -> Result<T, Stopped<E>>" } else { "" };
+        errors.at(
+            function.sig.fn_token,
+            format_args!(
+                "`#[retryable]` needs an `async fn`, whose body is one attempt; \
+                 write `async fn {name}{output}`"
+            ),
+        );
+        return match written {
+            Some(output) if !is_future && mentions(body, "await") => (Shape::AsyncFn, output),
+            Some(output) if !is_future => (Shape::Wrong(Wrong::Blocking), output),
+            _ => (Shape::Wrong(Wrong::Whole), TokenStream::new()),
+        };
+    };
+    match output {
+        Some(output) => (shape, output),
+        None => {
             errors.at(
-                &function.sig.ident,
+                name,
                 "a `#[retryable]` function returns `Result<T, Stopped<E>>`: \
                  an operation that cannot fail needs no retry",
             );
-            None
+            (Shape::Wrong(Wrong::Whole), TokenStream::new())
         }
     }
 }
@@ -157,13 +206,21 @@ fn safety(options: &Options, errors: &mut Errors) -> Safety {
     }
 }
 
-fn named(options: &Options, errors: &mut Errors) {
-    if let (Some(key), None) = (&options.key, &options.name) {
+fn keyed(options: &Options, errors: &mut Errors) {
+    let Some(key) = &options.key else {
+        return;
+    };
+    if options.name.is_none() {
         errors.at(
             &key.option,
             "`key` needs a `name`: keys are derived under it, and without one, moving the function \
              would change the keys of operations in flight; add `name = \"…\"`",
         );
+    }
+    if let Some(Lit::Str(text)) = key.value.as_ref().and_then(literal)
+        && text.value().is_empty()
+    {
+        errors.at(text, "the key is empty; give each logical call a value of its own");
     }
 }
 
@@ -183,26 +240,49 @@ fn bounded(options: &Options, errors: &mut Errors) {
     errors.push(syn::Error::new(options.span, message));
 }
 
-/// Literals that can never be right, whatever stands beside them.
-fn above_zero(options: &Options, errors: &mut Errors) {
-    let max_attempts = options.max_attempts.as_ref().and_then(|given| given.value.as_ref());
-    if let Some(Lit::Int(number)) = max_attempts.and_then(literal)
-        && number.base10_digits() == "0"
-    {
-        errors.at(
-            number,
-            "`max_attempts` counts the first attempt; write 1 for no retry, more to retry",
-        );
-    }
-    for (name, time) in
-        [("deadline", &options.deadline), ("attempt_timeout", &options.attempt_timeout)]
-    {
-        if let Some(Given { value: Some(Time::Literal(duration, span)), .. }) = time
-            && duration.is_zero()
-        {
-            let message = format!("`{name}` is zero, which leaves no time for an attempt");
-            errors.push(syn::Error::new(*span, message));
+/// Whether the number can be right; a zero never is, whatever stands beside it.
+fn attempts(number: &Set<Expr>, errors: &mut Errors) -> bool {
+    match literal(&number.value) {
+        Some(Lit::Int(number)) if number.base10_parse::<u32>().is_ok_and(|number| number == 0) => {
+            errors.at(
+                number,
+                "`max_attempts` is 0, and the first attempt counts; write 1 for no retry, more to retry",
+            );
+            false
         }
+        _ => true,
+    }
+}
+
+fn above_zero(time: &Set<Time>, errors: &mut Errors) -> bool {
+    match &time.value {
+        Time::Literal(literal, duration) if duration.is_zero() => {
+            let name = &time.option;
+            errors.at(literal, format!("`{name}` is zero, which leaves no time for an attempt"));
+            false
+        }
+        _ => true,
+    }
+}
+
+fn shorter(timeout: &Set<Time>, deadline: Option<&Given<Time>>, errors: &mut Errors) -> bool {
+    let Some(Given { value: Some(Time::Literal(deadline, most)), .. }) = deadline else {
+        return true;
+    };
+    match &timeout.value {
+        Time::Literal(timeout, duration) if duration >= most && !most.is_zero() => {
+            errors.at(
+                timeout,
+                format_args!(
+                    "`attempt_timeout` ({}) must be shorter than `deadline` ({}); shorten it, \
+                     or leave it out: the deadline cuts attempts too",
+                    timeout.to_token_stream(),
+                    deadline.to_token_stream()
+                ),
+            );
+            false
+        }
+        _ => true,
     }
 }
 
@@ -216,75 +296,111 @@ fn rejectable(options: &Options, errors: &mut Errors) {
     }
 }
 
-fn parameters(options: &Options, function: &Function, shape: &Shape, errors: &mut Errors) {
-    let mut names = Vec::new();
-    let mut mutable = Vec::new();
+/// Which of its names the attribute binds in the body.
+struct Bound {
+    key: bool,
+    attempt: bool,
+}
+
+fn parameters(options: &Options, function: &Function, shape: &Shape, errors: &mut Errors) -> Bound {
+    let mut found = Bindings::default();
     for argument in &function.sig.inputs {
         match argument {
             FnArg::Receiver(receiver) => {
-                if let Some(mutability) = receiver.mutability {
-                    errors.at(mutability, carried("self"));
+                if let Some(mutability) = mutable_receiver(receiver, shape) {
+                    let this = receiver.self_token;
+                    errors.at(
+                        quote!(#mutability #this),
+                        "`mut self` would carry its value from one attempt into the next; \
+                         take `self`, and write `let mut this = self;` in the body",
+                    );
                 }
             }
-            FnArg::Typed(argument) => bindings(&argument.pat, &mut names, &mut mutable),
+            FnArg::Typed(argument) => found.add(&argument.pat),
         }
     }
     if let Shape::AsyncTrait(async_trait) = shape {
-        mutable = async_trait.mutable_parameters();
+        async_trait.patterns.iter().for_each(|pat| found.add(pat));
     }
-    for name in mutable {
-        errors.at(&name, carried(&name.to_string()));
+    for (written, name) in &found.mutable {
+        errors.at(
+            written,
+            format_args!(
+                "`{written}` would carry its value from one attempt into the next; \
+                 take `{name}`, and write `let mut {name} = {name};` in the body"
+            ),
+        );
     }
-    if let Some(Given { option, value }) = &options.key
-        && let Some(parameter) = names.iter().find(|name| *name == "key")
+    let mut bound = Bound { key: true, attempt: true };
+    if let Some(Given { value, .. }) = &options.key
+        && let Some(parameter) = found.name("key")
         && !value.as_ref().is_some_and(|expr| mentions(expr.to_token_stream(), "key"))
     {
-        let _ = option;
         errors.at(
             parameter,
             "`key` is bound by the attribute, which would hide this parameter; \
              rename the parameter, or derive the key from it: `key = key`",
         );
+        bound.key = false;
     }
     if options.attempt.is_some()
-        && let Some(parameter) = names.iter().find(|name| *name == "attempt")
+        && let Some(parameter) = found.name("attempt")
     {
         errors.at(
             parameter,
             "`attempt` is bound by the attribute, which would hide this parameter; rename it",
         );
+        bound.attempt = false;
+    }
+    bound
+}
+
+/// The `mut` of `mut self`. `#[async_trait]` has moved it into the body, where
+/// it stands for `&mut self` too.
+fn mutable_receiver(receiver: &Receiver, shape: &Shape) -> Option<TokenStream> {
+    if matches!(receiver.kind, ReceiverKind::Reference(..)) {
+        return None;
+    }
+    match shape {
+        Shape::AsyncTrait(async_trait) => async_trait.mutable_self.clone(),
+        _ => receiver.mutability.map(ToTokens::into_token_stream),
     }
 }
 
-fn carried(name: &str) -> String {
-    format!(
-        "`mut {name}` would carry its value from one attempt into the next; \
-         take `{name}`, and write `let mut {name} = {name};` in the body"
-    )
+/// What the parameters bind.
+#[derive(Default)]
+struct Bindings {
+    names: Vec<Ident>,
+    /// Those that are `mut`, as written, and their names.
+    mutable: Vec<(TokenStream, Ident)>,
 }
 
-/// The names that a pattern binds, and those it binds as `mut`.
-fn bindings(pat: &Pat, names: &mut Vec<Ident>, mutable: &mut Vec<Ident>) {
-    let mut all = |pats: &mut dyn Iterator<Item = &Pat>| {
-        pats.for_each(|pat| bindings(pat, names, mutable));
-    };
-    match pat {
-        Pat::Ident(pat) => {
-            names.push(pat.ident.clone());
-            if pat.mutability.is_some() {
-                mutable.push(pat.ident.clone());
+impl Bindings {
+    fn name(&self, name: &str) -> Option<&Ident> {
+        self.names.iter().find(|ident| *ident == name)
+    }
+
+    fn add(&mut self, pat: &Pat) {
+        match pat {
+            Pat::Ident(pat) => {
+                let name = &pat.ident;
+                if let Some(mutability) = pat.mutability {
+                    let by_ref = pat.by_ref;
+                    self.mutable.push((quote!(#by_ref #mutability #name), name.clone()));
+                }
+                self.names.push(name.clone());
+                if let Some((_, pat)) = &pat.subpat {
+                    self.add(pat);
+                }
             }
-            if let Some((_, pat)) = &pat.subpat {
-                bindings(pat, names, mutable);
-            }
+            Pat::Reference(pat) => self.add(&pat.pat),
+            Pat::Paren(pat) => self.add(&pat.pat),
+            Pat::Tuple(pat) => pat.elems.iter().for_each(|pat| self.add(pat)),
+            Pat::TupleStruct(pat) => pat.elems.iter().for_each(|pat| self.add(pat)),
+            Pat::Slice(pat) => pat.elems.iter().for_each(|pat| self.add(pat)),
+            Pat::Struct(pat) => pat.fields.iter().for_each(|field| self.add(&field.pat)),
+            _ => {}
         }
-        Pat::Reference(pat) => bindings(&pat.pat, names, mutable),
-        Pat::Paren(pat) => bindings(&pat.pat, names, mutable),
-        Pat::Tuple(pat) => all(&mut pat.elems.iter()),
-        Pat::TupleStruct(pat) => all(&mut pat.elems.iter()),
-        Pat::Slice(pat) => all(&mut pat.elems.iter()),
-        Pat::Struct(pat) => all(&mut pat.fields.iter().map(|field| &*field.pat)),
-        _ => {}
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{Expr, Lit};
+use syn::{GenericArgument, PathArguments, Type};
 
-use super::check::{Numbers, Plan, Safety, Shape};
-use super::guard::guard;
+use super::check::{Key, Numbers, Plan, Safety, Set, Shape, Wrong};
+use super::guard::{guard, guard_future};
+use super::instrument;
 use super::literal::is_literal;
 use super::parse::{Function, Time, literal};
+use super::place::{Extent, borrowed, parenthesized};
 use crate::inferred::inferred;
 
 /// Input:
@@ -25,8 +27,8 @@ use crate::inferred::inferred;
 /// ```text
 /// async fn charge(&self, order: &Order) -> Result<Receipt, Stopped<PayError>> {
 ///     use ::retry_core::__private as __retry;
-///     use __retry::{Chained as _, Guard as _, Silent as _, Textual as _};
-///     let spec: &__retry::Spec = { static SPEC: … = __retry::Spec::checked("pay", …); &SPEC };
+///     use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+///     let spec: &__retry::Spec = { static POLICY: … = __retry::Spec::checked("pay", …); &POLICY };
 ///     let retrier = Some(…self.retries…);
 ///     let mut run = __retry::Run::new(spec, retrier);
 ///     let derived = run.derive_key(&(order.id));
@@ -34,16 +36,18 @@ use crate::inferred::inferred;
 ///         if let Err(stopped) = run.begin() {
 ///             break Err(stopped);
 ///         }
+///         let body = pin!(async {
+///             let key = derived;
+///             if let Some(output) = None::<<Result<…> as __retry::Outcome>::Tried> { return output; }
+///             self.gateway.charge(order, key).__retry_guard().await
+///         });
+///         let body = (&__retry::Return::<Result<Receipt, …>>::WRITTEN).body(body);
 ///         match run.drive(
-///             pin!(async {
-///                 let key = derived;
-///                 if let Some(output) = None::<__retry::Tried<…>> { return output; }
-///                 self.gateway.charge(order, key).__retry_guard().await
-///             }),
+///             body,
 ///             |error| __retry::judged(
 ///                 error,
 ///                 |error| __retry::Classify::classify(error),
-///                 (&&__retry::probe(error)).describe(),
+///                 (&__retry::probe(error)).describe(),
 ///             ),
 ///             |_| false,
 ///         )
@@ -54,29 +58,37 @@ use crate::inferred::inferred;
 ///         }
 ///         run.wait().await;
 ///     };
-///     __retry::finish::<Result<Receipt, Stopped<PayError>>>(done)
+///     __retry::finish::<Result<Receipt, Stopped<PayError>>, …>(done)
 /// }
 /// ```
 ///
 /// The body is a block that borrows, rebuilt on each turn: an argument that it
 /// consumes is rustc's own "value moved in previous iteration of loop".
 pub(super) fn emit(function: Function, mut plan: Plan) -> TokenStream {
-    let Function { attrs, vis, sig, body } = function;
+    let Function { attrs, vis, mut sig, body } = function;
     let asyncness = sig.asyncness.map_or(sig.fn_token.span, |asyncness| asyncness.span);
-    let body = match std::mem::replace(&mut plan.shape, Shape::Unusable) {
-        Shape::AsyncFn => {
-            let inner = Lowered { plan, function: &sig.ident, asyncness };
-            let lowered = inner.lower(&body, |option| option);
-            quote!({ #lowered })
-        }
+    let shape = std::mem::replace(&mut plan.shape, Shape::AsyncFn);
+    if let Shape::AsyncFn = shape {
+        // Without it, which is reported, none of the awaits would compile.
+        sig.asyncness.get_or_insert_default();
+    }
+    let function = sig.ident.clone();
+    let lowered = Lowered { plan, function: &function, asyncness };
+    let authors = |option| option;
+    let body = match shape {
+        Shape::AsyncFn => lowered.lower(&body, Turns::All, authors),
         Shape::AsyncTrait(outer) => {
-            let inner = Lowered { plan, function: &sig.ident, asyncness };
-            let lowered = inner.lower(&outer.body, |option| outer.in_body(option));
-            outer.rebuild(lowered)
+            let inner = lowered.lower(&outer.body, Turns::All, |option| outer.in_body(option));
+            outer.rebuild(inner)
         }
-        Shape::Unusable => quote!({ ::core::unimplemented!() }),
+        Shape::Wrong(Wrong::Instrumented) => {
+            let body = instrument::retyped(&body, &lowered.tried());
+            lowered.lower(&body, Turns::One, authors)
+        }
+        Shape::Wrong(Wrong::Blocking) => lowered.only_checked(&body),
+        Shape::Wrong(Wrong::Whole) => lowered.whole(&body),
     };
-    quote!(#(#attrs)* #vis #sig #body)
+    quote!(#(#attrs)* #vis #sig { #body })
 }
 
 /// What is emitted of one function.
@@ -87,31 +99,40 @@ struct Lowered<'a> {
     asyncness: Span,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turns {
+    All,
+    /// The compiler need not know that there is another.
+    One,
+}
+
 impl Lowered<'_> {
     /// The statements of the new body. `place` makes an option's expression fit
     /// where the body stands.
-    fn lower(&self, body: &Group, place: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
-        let Plan { span, krate, with, key, .. } = &self.plan;
+    fn lower(
+        &self,
+        body: &Group,
+        turns: Turns,
+        place: impl Fn(TokenStream) -> TokenStream,
+    ) -> TokenStream {
+        let Plan { with, key, .. } = &self.plan;
         let ours = Span::mixed_site();
-        let names = quote_spanned! {span.resolved_at(Span::call_site())=>
-            #[allow(unused_imports)]
-            use #krate::__private as __retry;
-            #[allow(unused_imports)]
-            use __retry::{Chained as _, Guard as _, Silent as _, Textual as _};
-        };
+        let names = self.names();
         let spec = self.spec(&place);
         let retrier = match with {
-            Some(with) => {
-                let with = reference(quote!(__retry::Retrier), place(with.to_token_stream()));
+            Some(Set { option, value }) => {
+                let with = reference(option, quote!(Retrier), place(value.to_token_stream()));
                 quote!(::core::option::Option::Some(::core::clone::Clone::clone(#with)))
             }
             None => quote!(::core::option::Option::None),
         };
-        let key = key.as_ref().map(|(_, key)| {
-            let key = place(key.to_token_stream());
-            quote_spanned!(ours=> let derived = run.derive_key(&(#key));)
+        let key = key.as_ref().map(|Key { option, value, is_bound }| {
+            let value = borrowed(place(value.to_token_stream()));
+            let derived = is_bound.then(|| quote_spanned!(ours=> let derived =));
+            let derive = Ident::new("derive_key", ours.located_at(option.span()));
+            quote_spanned!(ours=> #derived run.#derive(#value);)
         });
-        let turns = self.turns(body, &place);
+        let turns = self.turns(body, turns, &place);
         let done = self.finish();
         quote_spanned! {ours=>
             #names
@@ -123,34 +144,79 @@ impl Lowered<'_> {
         }
     }
 
+    fn names(&self) -> TokenStream {
+        let Plan { span, krate, .. } = &self.plan;
+        quote_spanned! {Span::call_site().located_at(*span)=>
+            #[allow(unused_imports)]
+            use #krate::__private as __retry;
+            #[allow(unused_imports)]
+            use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+        }
+    }
+
     /// `let done = loop { … };`
-    fn turns(&self, body: &Group, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
+    fn turns(
+        &self,
+        body: &Group,
+        turns: Turns,
+        place: &impl Fn(TokenStream) -> TokenStream,
+    ) -> TokenStream {
         let ours = Span::mixed_site();
         let attempt = &self.plan.attempt;
         let made = attempt.as_ref().map(|_| quote_spanned!(ours=> let current = run.attempt();));
         let body = self.body(body);
+        let written = self.written();
         let judge = self.judge(place);
-        let reject = match &self.plan.reject {
-            Some(reject) => place(reject.to_token_stream()),
-            None => quote_spanned!(ours=> |_| false),
-        };
+        let reject = self.reject(place);
         let hook = self.before_retry(place);
         // Where rustc says "inside of this loop".
         let turn = quote_spanned!(ours.located_at(self.function.span())=> loop);
+        let only = (turns == Turns::One).then(|| quote!(::core::unreachable!();));
         quote_spanned! {ours=>
             let done = #turn {
                 if let ::core::result::Result::Err(stopped) = run.begin() {
                     break ::core::result::Result::Err(stopped);
                 }
                 #made
-                match run.drive(::core::pin::pin!(#body), #judge, #reject).await {
+                let body = ::core::pin::pin!(#body);
+                let body = #written.body(body);
+                match run.drive(body, #judge, #reject).await {
                     ::core::ops::ControlFlow::Break(done) => break done,
                     ::core::ops::ControlFlow::Continue(()) => {}
                 }
                 run.wait().await;
                 #hook
+                #only
             };
         }
+    }
+
+    /// Of a function that is not `async`: the body as a closure that is never
+    /// called.
+    fn only_checked(&self, body: &Group) -> TokenStream {
+        let names = self.names();
+        let tried = self.tried();
+        let body = self.whole(body);
+        quote_spanned! {Span::mixed_site()=>
+            #names
+            let attempt = || -> #tried { #body };
+            let _ = attempt;
+            loop {}
+        }
+    }
+
+    /// The body as it is, with the names that the attribute binds.
+    fn whole(&self, body: &Group) -> TokenStream {
+        let Plan { krate, key, attempt, .. } = &self.plan;
+        let ours = Span::mixed_site();
+        let key = key.as_ref().and_then(Key::bound).map(
+            |key| quote_spanned!(ours=> let #key = (|| -> #krate::IdempotencyKey { loop {} })();),
+        );
+        let attempt = attempt.as_ref().map(
+            |attempt| quote_spanned!(ours=> let #attempt = (|| -> #krate::Attempt { loop {} })();),
+        );
+        let tokens = body.stream();
+        quote!(#key #attempt #tokens)
     }
 
     /// Input: `{ self.gateway.charge(order, key).await }`
@@ -159,7 +225,7 @@ impl Lowered<'_> {
     /// ```text
     /// async {
     ///     let key = derived;
-    ///     if let Some(output) = None::<Tried<…>> { return output; }
+    ///     if let Some(output) = None::<<R as Outcome>::Tried> { return output; }
     ///     self.gateway.charge(order, key).__retry_guard().await
     /// }
     /// ```
@@ -168,45 +234,79 @@ impl Lowered<'_> {
     fn body(&self, body: &Group) -> TokenStream {
         let Plan { key, attempt, .. } = &self.plan;
         let ours = Span::mixed_site();
-        let key = key.as_ref().map(|(key, _)| quote_spanned!(ours=> let #key = derived;));
+        let key = key.as_ref().and_then(Key::bound);
+        let key = key.map(|key| quote_spanned!(ours=> let #key = derived;));
         let attempt =
             attempt.as_ref().map(|attempt| quote_spanned!(ours=> let #attempt = &current;));
         let tried = self.tried();
-        let edge = quote_spanned! {self.at_output()=>
+        let edge = quote_spanned! {self.output().ours().first=>
             if let ::core::option::Option::Some(output) = ::core::option::Option::None::<#tried> {
                 return output;
             }
         };
         let tokens = self.guarded(body.stream());
-        let mut block =
-            Group::new(proc_macro2::Delimiter::Brace, quote!(#key #attempt #edge #tokens));
+        let mut block = Group::new(Delimiter::Brace, quote!(#key #attempt #edge #tokens));
         block.set_span(body.span());
         let block = TokenTree::Group(block);
         let asyncness = Span::call_site().located_at(self.asyncness);
         quote_spanned!(asyncness=> async #block)
     }
 
-    /// A closure: a path to the trait's method would report a missing impl twice.
+    /// `|error| __retry::judged(error, …)`
     fn judge(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
-        let classify = match &self.plan.classify {
-            Some(classify) => place(classify.to_token_stream()),
-            None => quote_spanned!(self.at_output()=> |error| __retry::Classify::classify(error)),
+        let ours = Span::mixed_site();
+        // Where rustc says "required by a bound introduced by this call".
+        let (introduced, classify) = match &self.plan.classify {
+            Some(Set { option, value }) => {
+                (ours.located_at(option.span()), place(value.to_token_stream()))
+            }
+            None => (ours, self.classify()),
         };
-        quote_spanned! {Span::mixed_site()=>
-            |error| __retry::judged(error, #classify, (&&__retry::probe(error)).describe())
-        }
+        let error = quote_spanned!(ours=> error);
+        let describe = quote_spanned!(ours=> (&__retry::probe(#error)).describe());
+        let judged = quote_spanned!(introduced=> __retry::judged(#error, #classify, #describe));
+        quote_spanned!(ours=> |#error| #judged)
+    }
+
+    /// `|value| __retry::rejected(value, …)`
+    fn reject(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
+        let ours = Span::mixed_site();
+        let Some(Set { option, value: reject }) = &self.plan.reject else {
+            return quote_spanned!(ours=> |_| false);
+        };
+        let introduced = ours.located_at(option.span());
+        let reject = place(reject.to_token_stream());
+        let value = quote_spanned!(ours=> value);
+        let rejected = quote_spanned!(introduced=> __retry::rejected(#value, #reject));
+        quote_spanned!(ours=> |#value| #rejected)
+    }
+
+    /// A closure, because the path alone would report a missing impl twice.
+    fn classify(&self) -> TokenStream {
+        let error = match &self.plan.error {
+            Some(error) => error.to_token_stream(),
+            None => error_in(&self.plan.output),
+        };
+        let Extent { first, .. } = Extent::of(&error, self.plan.span);
+        let name = Ident::new("error", first);
+        let asked = quote_spanned!(first=> __retry::Classify::classify(#name));
+        quote_spanned!(Span::mixed_site().located_at(first)=> |#name| #asked)
     }
 
     /// Made and awaited anew before each retry.
     fn before_retry(&self, place: &impl Fn(TokenStream) -> TokenStream) -> Option<TokenStream> {
-        let hook = self.plan.before_retry.as_ref()?;
-        let span = hook.to_token_stream().into_iter().next().map_or(self.plan.span, |t| t.span());
-        let at_hook = Span::call_site().located_at(span);
-        let hook = self.guarded(place(hook.to_token_stream()));
-        let awaited = self.guarded(quote_spanned!(at_hook=> (#hook).await));
+        let Set { option, value } = self.plan.before_retry.as_ref()?;
+        let value = value.to_token_stream();
+        let at_hook = Extent::of(&value, self.plan.span).last;
+        let hook = match self.plan.safety {
+            Safety::AtMostOnce => parenthesized(place(value)).into(),
+            Safety::Idempotent | Safety::Keyed => guard_future(place(value)),
+        };
+        let awaited = quote_spanned!(at_hook=> .await);
+        let nothing = quote_spanned!(Span::mixed_site().located_at(option.span())=> ());
         Some(quote_spanned! {Span::mixed_site()=>{
             let hook = ::core::pin::pin!(async {
-                let done: () = #awaited;
+                let done: #nothing = #hook #awaited;
                 done
             });
             run.before_retry(hook).await;
@@ -222,28 +322,46 @@ impl Lowered<'_> {
     }
 
     /// The body's own type: `Result<T, E>`.
+    ///
+    /// It stands at the written return type wherever it is named, and as the
+    /// author's own: what is wrong with the return type is said once.
     fn tried(&self) -> TokenStream {
         let output = inferred(&self.plan.output);
-        let at_output = self.at_output();
-        match &self.plan.error {
-            Some(error) => quote_spanned!(at_output=> __retry::TriedAs<#output, #error>),
-            None => quote_spanned!(at_output=> __retry::Tried<#output>),
-        }
+        let Extent { first, last } = self.output();
+        let outcome = match &self.plan.error {
+            Some(error) => quote_spanned!(first=> __retry::OutcomeAs<#error>),
+            None => quote_spanned!(first=> __retry::Outcome),
+        };
+        let outcome = quote_spanned!(first=> <#output as #outcome>);
+        quote_spanned!(last=> #outcome::Tried)
     }
 
+    /// Only the bound of these functions mentions the return type: so there is
+    /// one place where the compiler says that it does not hold.
     fn finish(&self) -> TokenStream {
         let output = inferred(&self.plan.output);
-        let at_output = self.at_output();
+        let ours = self.output().ours().first;
         match &self.plan.error {
-            Some(error) => quote_spanned!(at_output=> __retry::finish_as::<#output, #error>(done)),
-            None => quote_spanned!(at_output=> __retry::finish::<#output>(done)),
+            Some(error) => {
+                quote_spanned!(ours=> __retry::finish_as::<#output, #error, _, _>(done))
+            }
+            None => quote_spanned!(ours=> __retry::finish::<#output, _, _, _>(done)),
         }
     }
 
-    /// Our names, at the place of the written return type.
-    fn at_output(&self) -> Span {
-        let first = self.plan.output.clone().into_iter().next();
-        Span::mixed_site().located_at(first.map_or(self.plan.span, |token| token.span()))
+    /// The written return type as a value.
+    fn written(&self) -> TokenStream {
+        let output = inferred(&self.plan.output);
+        let ours = self.output().ours().first;
+        match &self.plan.error {
+            Some(error) => quote_spanned!(ours=> (&__retry::ReturnAs::<#output, #error>::WRITTEN)),
+            None => quote_spanned!(ours=> (&__retry::Return::<#output>::WRITTEN)),
+        }
+    }
+
+    /// Where the written return type stands.
+    fn output(&self) -> Extent {
+        Extent::of(&self.plan.output, self.plan.span)
     }
 
     /// `let spec: &Spec = …;`, a constant where everything is literal.
@@ -258,20 +376,18 @@ impl Lowered<'_> {
             Safety::AtMostOnce => quote!(__retry::Safety::AtMostOnce),
         };
         if is_literal_name && numbers.are_literal() {
-            let policy = numbers.constant();
+            let checked = numbers.checked(*span, quote!(#name), safety);
             return quote_spanned! {at_attribute=>
                 let spec: &'static __retry::Spec = {
-                    static SPEC: __retry::Spec = __retry::Spec::checked(#name, #policy, #safety);
-                    &SPEC
+                    static POLICY: __retry::Spec = #checked;
+                    &POLICY
                 };
             };
         }
         // What is literal is judged now, with harmless values for the rest.
-        let judged = numbers.has_literal().then(|| {
-            let policy = numbers.constant();
-            quote_spanned! {at_attribute=>
-                const _: __retry::Spec = __retry::Spec::checked("", #policy, #safety);
-            }
+        let judged = numbers.have_literals().then(|| {
+            let checked = numbers.checked(*span, quote!(""), safety.clone());
+            quote_spanned!(at_attribute=> const _: __retry::Spec = #checked;)
         });
         let policy = numbers.computed(place);
         quote_spanned! {at_attribute=>
@@ -297,91 +413,93 @@ impl Lowered<'_> {
 
 impl Numbers {
     fn are_literal(&self) -> bool {
-        let time = |time: &Option<Time>| !matches!(time, Some(Time::Expr(_)));
+        let time =
+            |time: &Option<Set<Time>>| time.as_ref().is_none_or(|time| time.value.is_literal());
         self.policy.is_none()
-            && self.max_attempts.as_ref().is_none_or(|number| literal(number).is_some())
+            && self.max_attempts.as_ref().is_none_or(|number| literal(&number.value).is_some())
             && time(&self.deadline)
             && time(&self.attempt_timeout)
             && time(&self.hint_limit)
-            && self.backoff.as_ref().is_none_or(is_literal)
+            && self.backoff.as_ref().is_none_or(|backoff| is_literal(&backoff.value))
     }
 
-    fn has_literal(&self) -> bool {
-        let time = |time: &Option<Time>| matches!(time, Some(Time::Literal(..)));
-        self.max_attempts.as_ref().is_some_and(|number| literal(number).is_some())
-            || time(&self.deadline)
-            || time(&self.attempt_timeout)
-            || self.backoff.as_ref().is_some_and(is_literal)
+    /// Whether the literals alone can be wrong: a backoff, or more attempts than
+    /// fit.
+    fn have_literals(&self) -> bool {
+        let bounds = match (&self.max_attempts, &self.deadline) {
+            (Some(number), Some(deadline)) => {
+                literal(&number.value).is_some() && deadline.value.is_literal()
+            }
+            _ => false,
+        };
+        bounds || self.backoff.as_ref().is_some_and(|backoff| is_literal(&backoff.value))
     }
 
-    /// The policy of the literals. What is computed, or could not be read, is
-    /// left at a value that fits any other.
-    fn constant(&self) -> TokenStream {
-        let one = Expr::Lit(syn::ExprLit {
-            attrs: Vec::new(),
-            lit: Lit::Int(syn::LitInt::new("1", Span::call_site())),
-        });
-        let max_attempts = self.max_attempts.as_ref().filter(|number| literal(number).is_some());
-        // A zero is reported already.
-        let is_zero = |number: &&Expr| {
-            matches!(literal(number),
-            Some(Lit::Int(number)) if number.base10_digits() == "0")
-        };
-        let max_attempts = max_attempts.filter(|number| !is_zero(number)).unwrap_or(&one);
-        let deadline = match constant_time(&self.deadline) {
-            Some(deadline) => deadline,
-            None => quote!(::core::time::Duration::MAX),
-        };
+    /// `Spec::checked(…)` of the literals. What is computed, or could not be
+    /// read, is left at a value that fits any other.
+    ///
+    /// The backoff is judged where it stands. What is left to be wrong is the
+    /// number of attempts: more than fit.
+    fn checked(&self, attribute: Span, name: TokenStream, safety: TokenStream) -> TokenStream {
+        let max_attempts = self.max_attempts.as_ref().map(|number| &number.value);
+        let max_attempts = max_attempts.filter(|number| literal(number).is_some());
+        let max_attempts = max_attempts.map_or_else(|| quote!(1), |number| quote!(#number));
+        let place = Extent::of(&max_attempts, attribute);
+        let deadline = constant_time(&self.deadline);
+        let deadline = deadline.unwrap_or_else(|| quote!(::core::time::Duration::MAX));
         let attempt_timeout =
             constant_time(&self.attempt_timeout).map(|timeout| quote!(.attempt_timeout(#timeout)));
         let hint_limit = constant_time(&self.hint_limit).map(|limit| quote!(.hint_limit(#limit)));
         let backoff = match &self.backoff {
-            Some(backoff) if is_literal(backoff) => quote!(.backoff(#backoff)),
+            Some(Set { value, .. }) if is_literal(value) => {
+                let value = value.to_token_stream();
+                let place = Extent::of(&value, attribute);
+                let checked = call("checked_backoff", value, place);
+                quote!(.backoff(#checked))
+            }
             None if self.policy.is_none() => TokenStream::new(),
             _ => quote!(.backoff(__retry::Backoff::fixed(::core::time::Duration::ZERO))),
         };
-        quote!(__retry::Policy::new(#max_attempts, #deadline) #attempt_timeout #hint_limit #backoff)
+        let policy = quote! {
+            __retry::Policy::new(#max_attempts, #deadline) #attempt_timeout #hint_limit #backoff
+        };
+        call("checked", quote!(#name, #policy, #safety), place)
     }
 
-    /// `let policy: Policy = …;`, each number typed where it stands.
+    /// `let policy: Policy = …;`, each number typed where it stands: what is
+    /// expected is said at the option's name.
     fn computed(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let ours = Span::mixed_site();
         let base = match &self.policy {
-            Some(policy) => {
-                let policy = reference(quote!(__retry::Policy), place(policy.to_token_stream()));
+            Some(Set { option, value }) => {
+                let policy = reference(option, quote!(Policy), place(value.to_token_stream()));
                 quote_spanned!(ours=> *#policy)
             }
             None => quote_spanned!(ours=> __retry::Policy::new(1, ::core::time::Duration::MAX)),
         };
-        let number = self.max_attempts.as_ref().map(|number| {
-            let number = place(number.to_token_stream());
+        let setting = |option: &Ident, ty: TokenStream, value: TokenStream| {
+            let set = Ident::new(&option.unraw().to_string(), ours);
             quote_spanned! {ours=>
-                let max_attempts: u32 = #number;
-                let policy = policy.max_attempts(max_attempts);
+                let value: #ty = #value;
+                let policy = policy.#set(value);
             }
+        };
+        let number = self.max_attempts.as_ref().map(|Set { option, value }| {
+            let ty = quote_spanned!(ours.located_at(option.span())=> u32);
+            setting(option, ty, place(value.to_token_stream()))
         });
-        let times = [
-            ("deadline", &self.deadline),
-            ("attempt_timeout", &self.attempt_timeout),
-            ("hint_limit", &self.hint_limit),
-        ];
-        let times = times.into_iter().filter_map(|(name, time)| {
-            let set = Ident::new(name, ours);
-            let time = match time.as_ref()? {
-                Time::Literal(duration, _) => constant_duration(*duration),
+        let times = [&self.deadline, &self.attempt_timeout, &self.hint_limit];
+        let times = times.into_iter().flatten().map(|Set { option, value }| {
+            let ty = quote_spanned!(ours.located_at(option.span())=> ::core::time::Duration);
+            let value = match value {
+                Time::Literal(_, duration) => constant_duration(*duration),
                 Time::Expr(expr) => place(expr.to_token_stream()),
             };
-            Some(quote_spanned! {ours=>
-                let time: ::core::time::Duration = #time;
-                let policy = policy.#set(time);
-            })
+            setting(option, ty, value)
         });
-        let backoff = self.backoff.as_ref().map(|backoff| {
-            let backoff = place(backoff.to_token_stream());
-            quote_spanned! {ours=>
-                let backoff: __retry::Backoff = #backoff;
-                let policy = policy.backoff(backoff);
-            }
+        let backoff = self.backoff.as_ref().map(|Set { option, value }| {
+            let ty = quote_spanned!(ours.located_at(option.span())=> __retry::Backoff);
+            setting(option, ty, place(value.to_token_stream()))
         });
         quote_spanned! {ours=>
             let policy: __retry::Policy = #base;
@@ -392,19 +510,55 @@ impl Numbers {
     }
 }
 
-/// A reference to what the author wrote, whether it is the value, a reference to
-/// it, or a pointer such as `Arc`.
-fn reference(ty: TokenStream, expr: TokenStream) -> TokenStream {
-    quote_spanned!(Span::mixed_site()=> { let reference: &#ty = &(#expr); reference })
+impl Key {
+    fn bound(&self) -> Option<&Ident> {
+        self.is_bound.then_some(&self.option)
+    }
 }
 
-fn constant_time(time: &Option<Time>) -> Option<TokenStream> {
-    match time {
-        // A zero is reported already.
-        Some(Time::Literal(duration, _)) if !duration.is_zero() => {
-            Some(constant_duration(*duration))
-        }
+/// `Spec::function(arguments)`, whose failure is a failure of that place.
+fn call(function: &str, arguments: TokenStream, place: Extent) -> TokenStream {
+    let Extent { first, last } = place.ours();
+    let function = Ident::new(function, first);
+    let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
+    arguments.set_span(last);
+    let arguments = TokenTree::Group(arguments);
+    quote_spanned!(first=> __retry::Spec::#function #arguments)
+}
+
+/// A reference to what the author wrote, whether it is the value, a reference to
+/// it, or a pointer such as `Arc`.
+fn reference(option: &Ident, ty: TokenStream, value: TokenStream) -> TokenStream {
+    let value = borrowed(value);
+    let expected = Span::mixed_site().located_at(option.span());
+    let expected = quote_spanned!(expected=> &__retry::#ty);
+    quote_spanned!(Span::mixed_site()=> { let reference: #expected = #value; reference })
+}
+
+/// The error in a return type as it is written: the `E` of `Result<T, Stopped<E>>`;
+/// the whole type where that does not show.
+fn error_in(output: &TokenStream) -> TokenStream {
+    let last = |ty: &Type| match ty {
+        Type::Path(path) => match &path.path.segments.last()?.arguments {
+            PathArguments::AngleBracketed(arguments) => match arguments.args.last()? {
+                GenericArgument::Type(ty) => Some(ty.clone()),
+                _ => None,
+            },
+            _ => None,
+        },
         _ => None,
+    };
+    let error = || {
+        let written = last(&syn::parse2(output.clone()).ok()?)?;
+        Some(last(&written).unwrap_or(written).into_token_stream())
+    };
+    error().unwrap_or_else(|| output.clone())
+}
+
+fn constant_time(time: &Option<Set<Time>>) -> Option<TokenStream> {
+    match &time.as_ref()?.value {
+        Time::Literal(_, duration) => Some(constant_duration(*duration)),
+        Time::Expr(_) => None,
     }
 }
 

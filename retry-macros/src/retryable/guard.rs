@@ -28,7 +28,8 @@ pub(super) fn guard(tokens: TokenStream) -> TokenStream {
     for (index, token) in tokens.iter().enumerate() {
         match token {
             TokenTree::Punct(dot) if dot.as_char() == '.' && awaits(&tokens[index + 1..]) => {
-                output.extend(call(tokens[index + 1].span()));
+                let behind = index.checked_sub(1).map_or(dot.span(), |last| tokens[last].span());
+                output.extend(call(tokens[index + 1].span(), behind));
                 output.extend([token.clone()]);
             }
             TokenTree::Group(group) => {
@@ -48,10 +49,12 @@ pub(super) fn guard(tokens: TokenStream) -> TokenStream {
     output
 }
 
-/// `.__retry_guard()`, at the author's token: its place is where the compiler
-/// points.
-fn call(span: Span) -> TokenStream {
-    quote_spanned!(Span::call_site().located_at(span)=> .__retry_guard())
+/// `.__retry_guard()`, as the author's own tokens: where the name stands is where
+/// the compiler points, and what it would remove with `.await` begins behind the
+/// rest.
+fn call(name: Span, behind: Span) -> TokenStream {
+    let name = Ident::new("__retry_guard", name);
+    quote_spanned!(behind=> .#name())
 }
 
 /// `await`, or `into_future()`, behind a dot. The second of two dots is not one.
@@ -177,15 +180,20 @@ fn is_arrow(tokens: &[TokenTree]) -> bool {
             && greater.as_char() == '>')
 }
 
-/// A future as an argument, guarded inside and around.
+/// `future` → `(future).__retry_guard()`, guarded inside too.
+pub(super) fn guard_future(tokens: TokenStream) -> TokenStream {
+    guarded(&tokens.into_iter().collect::<Vec<_>>())
+}
+
 fn guarded(tokens: &[TokenTree]) -> TokenStream {
-    let Some(first) = tokens.first() else {
+    let [first, ..] = tokens else {
         return TokenStream::new();
     };
-    let call = call(first.span());
+    let last = tokens.last().unwrap_or(first);
+    let call = call(first.span(), last.span());
     let mut parenthesized =
         Group::new(Delimiter::Parenthesis, guard(tokens.iter().cloned().collect()));
-    parenthesized.set_span(Span::call_site().located_at(first.span()));
+    parenthesized.set_span(Span::call_site().located_at(last.span()));
     let parenthesized = TokenTree::Group(parenthesized);
     quote!(#parenthesized #call)
 }

@@ -4,11 +4,12 @@ mod async_trait;
 mod check;
 mod emit;
 mod guard;
+mod instrument;
 mod literal;
 mod parse;
+mod place;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 use syn::parse::Parser;
 
 use crate::errors::Errors;
@@ -19,16 +20,15 @@ use crate::errors::Errors;
 /// same beside them, so that the body stays checked and the editor alive.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     Errors::collect(|errors| {
-        let options = parse::options(options, errors);
-        match parse::function.parse2(item.clone()) {
-            Ok(function) => match check::check(options, &function, errors) {
-                Some(plan) => emit::emit(function, plan),
-                None => quote!(#function),
-            },
-            Err(error) => {
-                errors.push(error);
-                item
+        let attribute = place::attribute(&options, &item);
+        let options = parse::options(attribute, options, errors);
+        let function = |input: syn::parse::ParseStream<'_>| parse::function(attribute, input);
+        match errors.ok(function.parse2(item.clone())) {
+            Some(function) => {
+                let plan = check::check(options, &function, errors);
+                emit::emit(function, plan)
             }
+            None => item,
         }
     })
 }

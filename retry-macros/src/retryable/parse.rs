@@ -6,14 +6,14 @@ use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, Expr, Ident, Lit, Path, Signature, Token, Type, Visibility, token};
+use syn::{Attribute, Expr, Ident, Lit, Path, Signature, Token, Type, UnOp, Visibility, token};
 
 use crate::errors::Errors;
 use crate::{duration, options};
 
 /// The options of one attribute.
 pub(super) struct Options {
-    /// Where the attribute stands.
+    /// The whole attribute.
     pub(super) span: Span,
     pub(super) krate: Option<Given<Path>>,
     pub(super) name: Option<Given<Expr>>,
@@ -45,8 +45,14 @@ pub(super) struct Given<T> {
 
 /// A duration: text that the macro reads, or the author's expression.
 pub(super) enum Time {
-    Literal(Duration, Span),
+    Literal(Lit, Duration),
     Expr(Expr),
+}
+
+impl Time {
+    pub(super) fn is_literal(&self) -> bool {
+        matches!(self, Self::Literal(..))
+    }
 }
 
 /// The function, its body unread.
@@ -77,9 +83,10 @@ const OPTIONS: [&str; 17] = [
     "crate",
 ];
 
-pub(super) fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
+/// `span` is where the attribute stands.
+pub(super) fn options(span: Span, tokens: TokenStream, errors: &mut Errors) -> Options {
     let mut given = Options {
-        span: Span::call_site(),
+        span,
         krate: None,
         name: None,
         idempotent: None,
@@ -113,8 +120,8 @@ pub(super) fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
 impl Options {
     fn read(&mut self, name: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match &*name.unraw().to_string() {
-            "name" => value(&mut self.name, name, input, "\"payments.charge\"", literal_or_expr),
-            "key" => value(&mut self.key, name, input, "order.id", Expr::parse_value),
+            "name" => value(&mut self.name, name, input, "\"payments.charge\"", a_name),
+            "key" => value(&mut self.key, name, input, "order.id", an_expr),
             "_key" => Err(syn::Error::new(
                 name.span(),
                 "a key that is not passed on protects nothing: write `key` and pass it on, \
@@ -122,7 +129,7 @@ impl Options {
             )),
             "idempotent" => flag(&mut self.idempotent, name, input),
             "at_most_once" => flag(&mut self.at_most_once, name, input),
-            "policy" => value(&mut self.policy, name, input, "self.policy", Expr::parse_value),
+            "policy" => value(&mut self.policy, name, input, "self.policy", an_expr),
             "max_attempts" => value(&mut self.max_attempts, name, input, "3", number),
             "deadline" => value(&mut self.deadline, name, input, "\"30s\"", time),
             "attempt_timeout" => value(&mut self.attempt_timeout, name, input, "\"5s\"", time),
@@ -131,19 +138,13 @@ impl Options {
                 let example = "Backoff::exponential(Duration::from_millis(100))";
                 value(&mut self.backoff, name, input, example, backoff)
             }
-            "classify" => {
-                value(&mut self.classify, name, input, "path::to::function", Expr::parse_value)
-            }
-            "error" => value(&mut self.error, name, input, "PayError", |input| input.parse()),
-            "with" => value(&mut self.with, name, input, "self.retries", Expr::parse_value),
+            "classify" => value(&mut self.classify, name, input, "path::to::function", an_expr),
+            "error" => value(&mut self.error, name, input, "PayError", a_type),
+            "with" => value(&mut self.with, name, input, "self.retries", an_expr),
             "attempt" => flag(&mut self.attempt, name, input),
-            "before_retry" => {
-                value(&mut self.before_retry, name, input, "self.refresh()", Expr::parse_value)
-            }
-            "reject" => value(&mut self.reject, name, input, "|value| …", Expr::parse_value),
-            "crate" => value(&mut self.krate, name, input, "path::to::retry_core", |input| {
-                input.call(Path::parse_mod_style)
-            }),
+            "before_retry" => value(&mut self.before_retry, name, input, "self.refresh()", an_expr),
+            "reject" => value(&mut self.reject, name, input, "|value| …", an_expr),
+            "crate" => value(&mut self.krate, name, input, "path::to::retry_core", a_path),
             _ => Err(options::unknown(name, &OPTIONS)),
         }
     }
@@ -160,11 +161,11 @@ fn value<T>(
 ) -> syn::Result<()> {
     once(slot, name)?;
     let read = || {
-        if !input.peek(Token![=]) {
+        let equals: Option<Token![=]> = input.parse()?;
+        if equals.is_none() || input.is_empty() || input.peek(Token![,]) {
             let message = format!("`{name}` takes a value, as in `{name} = {example}`");
             return Err(syn::Error::new(name.span(), message));
         }
-        input.parse::<Token![=]>()?;
         parse(input)
     };
     match read() {
@@ -182,7 +183,7 @@ fn value<T>(
 fn flag(slot: &mut Option<Given<()>>, name: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
     once(slot, name)?;
     *slot = Some(Given { option: name.clone(), value: Some(()) });
-    if input.peek(Token![=]) {
+    if input.peek(Token![=]) || input.peek(token::Paren) {
         return Err(syn::Error::new(
             name.span(),
             format!("`{name}` takes no value; write `{name}`"),
@@ -198,36 +199,61 @@ fn once<T>(slot: &Option<Given<T>>, name: &Ident) -> syn::Result<()> {
     }
 }
 
-trait ParseValue: Sized {
-    fn parse_value(input: ParseStream<'_>) -> syn::Result<Self>;
+fn an_expr(input: ParseStream<'_>) -> syn::Result<Expr> {
+    input.parse()
 }
 
-impl ParseValue for Expr {
-    /// An expression; where nothing stands, the error says so at the place.
-    fn parse_value(input: ParseStream<'_>) -> syn::Result<Self> {
-        input.parse()
-    }
+fn a_type(input: ParseStream<'_>) -> syn::Result<Type> {
+    let place = input.cursor();
+    input
+        .parse()
+        .map_err(|_| syn::Error::new(place.span(), "expected a type, as in `error = PayError`"))
+}
+
+fn a_path(input: ParseStream<'_>) -> syn::Result<Path> {
+    let place = input.cursor();
+    input.call(Path::parse_mod_style).map_err(|_| {
+        syn::Error::new(place.span(), "expected a path, as in `crate = path::to::retry_core`")
+    })
 }
 
 fn time(input: ParseStream<'_>) -> syn::Result<Time> {
-    match input.parse()? {
-        Expr::Lit(literal) => {
-            let read = duration::from_literal(&literal.lit)?;
-            Ok(Time::Literal(read, literal.lit.span()))
-        }
-        expr => Ok(Time::Expr(expr)),
+    let expr: Expr = input.parse()?;
+    if is_negative(&expr) {
+        return Err(syn::Error::new_spanned(
+            expr,
+            "a duration is not negative; expected one as in \"30s\" or \"1m 30s\"",
+        ));
+    }
+    match literal(&expr) {
+        Some(literal) => Ok(Time::Literal(literal.clone(), duration::from_literal(literal)?)),
+        None => Ok(Time::Expr(expr)),
     }
 }
 
 fn number(input: ParseStream<'_>) -> syn::Result<Expr> {
     let expr: Expr = input.parse()?;
     match literal(&expr) {
-        None | Some(Lit::Int(_)) => Ok(expr),
-        Some(other) => Err(syn::Error::new(
-            other.span(),
-            "expected a number of attempts, the first included, as in `max_attempts = 3`",
-        )),
+        None if is_negative(&expr) => {}
+        None => return Ok(expr),
+        Some(Lit::Int(number)) if matches!(number.suffix(), "" | "u32") => {
+            if number.base10_parse::<u32>().is_ok() {
+                return Ok(expr);
+            }
+            let message =
+                format!("`{number}` is too many; there are at most {} attempts", u32::MAX);
+            return Err(syn::Error::new(number.span(), message));
+        }
+        Some(_) => {}
     }
+    Err(syn::Error::new_spanned(
+        expr,
+        "expected a number of attempts, the first included, as in `max_attempts = 3`",
+    ))
+}
+
+fn is_negative(expr: &Expr) -> bool {
+    matches!(expr, Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) && literal(&unary.expr).is_some())
 }
 
 fn backoff(input: ParseStream<'_>) -> syn::Result<Expr> {
@@ -241,7 +267,7 @@ fn backoff(input: ParseStream<'_>) -> syn::Result<Expr> {
     }
 }
 
-fn literal_or_expr(input: ParseStream<'_>) -> syn::Result<Expr> {
+fn a_name(input: ParseStream<'_>) -> syn::Result<Expr> {
     let expr: Expr = input.parse()?;
     match literal(&expr) {
         Some(Lit::Str(text)) if text.value().is_empty() => {
@@ -265,11 +291,12 @@ pub(super) fn literal(expr: &Expr) -> Option<&Lit> {
     }
 }
 
-pub(super) fn function(input: ParseStream<'_>) -> syn::Result<Function> {
+/// `span` is where the attribute stands.
+pub(super) fn function(span: Span, input: ParseStream<'_>) -> syn::Result<Function> {
     let attrs = input.call(Attribute::parse_outer)?;
     let vis = input.parse()?;
     let Ok(sig) = input.parse::<Signature>() else {
-        return Err(syn::Error::new(Span::call_site(), "`#[retryable]` goes on an `async fn`"));
+        return Err(syn::Error::new(span, "`#[retryable]` goes on an `async fn`"));
     };
     if !input.peek(token::Brace) {
         return Err(syn::Error::new_spanned(

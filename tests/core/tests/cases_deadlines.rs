@@ -278,7 +278,7 @@ fn n2_a_nested_operation_has_what_is_left_outside() {
     // next would have been the fifth.
     assert_eq!((nested.attempts(), nested.elapsed()), (4, 2500 * MS));
     let text = nested.stop().to_string();
-    assert!(text.contains("the deadline is 3s"), "{text}");
+    assert!(text.contains("left it 3s"), "{text}");
 }
 
 /// A nested body that hangs ends with the operation around it, and that one at

@@ -1,0 +1,26 @@
+const _: () = {
+    use ::retry_core as __retry;
+    #[automatically_derived]
+    #[allow(deprecated)]
+    impl __retry::Classify for PayError {
+        fn classify(&self) -> __retry::Failure {
+            match self {
+                Self::Busy { retry_after: field0, .. } => {
+                    <Option<
+                        Duration,
+                    > as __retry::__private::AskedWait>::set(
+                        field0,
+                        __retry::Failure::transient()
+                            .no_effect()
+                            .with_kind(__retry::Kind::Throttled),
+                    )
+                }
+                Self::Declined { .. } => __retry::Failure::permanent(),
+                Self::Garbled { .. } => __retry::Failure::unknown(),
+                Self::Io { 0: field0, .. } => {
+                    <std::io::Error as __retry::Classify>::classify(field0)
+                }
+            }
+        }
+    }
+};

@@ -1,0 +1,62 @@
+impl Payments {
+    /// Charges once.
+    pub async fn charge(&self, order: &Order) -> Result<Receipt, Stopped<PayError>> {
+        #[allow(unused_imports)]
+        use ::retry_core::__private as __retry;
+        #[allow(unused_imports)]
+        use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+        let spec: &'static __retry::Spec = {
+            static POLICY: __retry::Spec = __retry::Spec::checked(
+                "payments.charge",
+                __retry::Policy::new(5, ::core::time::Duration::new(90u64, 0u32))
+                    .attempt_timeout(::core::time::Duration::new(5u64, 0u32))
+                    .hint_limit(::core::time::Duration::new(10u64, 0u32)),
+                __retry::Safety::Keyed,
+            );
+            &POLICY
+        };
+        let mut run = __retry::Run::new(
+            spec,
+            ::core::option::Option::Some(
+                ::core::clone::Clone::clone({
+                    let reference: &__retry::Retrier = &(self.retries);
+                    reference
+                }),
+            ),
+        );
+        let derived = run.derive_key(&(order.id));
+        let done = loop {
+            if let ::core::result::Result::Err(stopped) = run.begin() {
+                break ::core::result::Result::Err(stopped);
+            }
+            let body = ::core::pin::pin(async {
+                let key = derived;
+                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                    <Result<Receipt, Stopped<PayError>> as __retry::Outcome>::Tried,
+                > {
+                    return output;
+                }
+                self.gateway.charge(order, key).__retry_guard().await
+            });
+            let body = (&__retry::Return::<Result<Receipt, Stopped<PayError>>>::WRITTEN)
+                .body(body);
+            match run
+                .drive(
+                    body,
+                    |error| __retry::judged(
+                        error,
+                        |error| __retry::Classify::classify(error),
+                        (&__retry::probe(error)).describe(),
+                    ),
+                    |_| false,
+                )
+                .await
+            {
+                ::core::ops::ControlFlow::Break(done) => break done,
+                ::core::ops::ControlFlow::Continue(()) => {}
+            }
+            run.wait().await;
+        };
+        __retry::finish::<Result<Receipt, Stopped<PayError>>, _, _, _>(done)
+    }
+}

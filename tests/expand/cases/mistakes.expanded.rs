@@ -1,0 +1,59 @@
+async fn place(order: u64, mut count: u64) -> Result<u64, Stopped<OrderError>> {
+    #[allow(unused_imports)]
+    use ::retry_core::__private as __retry;
+    #[allow(unused_imports)]
+    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    let spec: &'static __retry::Spec = {
+        static POLICY: __retry::Spec = __retry::Spec::checked(
+            "orders.place",
+            __retry::Policy::new(1, ::core::time::Duration::MAX),
+            __retry::Safety::Keyed,
+        );
+        &POLICY
+    };
+    let mut run = __retry::Run::new(spec, ::core::option::Option::None);
+    let derived = run.derive_key(&(order));
+    let done = loop {
+        if let ::core::result::Result::Err(stopped) = run.begin() {
+            break ::core::result::Result::Err(stopped);
+        }
+        let body = ::core::pin::pin(async {
+            let key = derived;
+            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                <Result<u64, Stopped<OrderError>> as __retry::Outcome>::Tried,
+            > {
+                return output;
+            }
+            count += send(order, key).__retry_guard().await?;
+            Ok(count)
+        });
+        let body = (&__retry::Return::<Result<u64, Stopped<OrderError>>>::WRITTEN)
+            .body(body);
+        match run
+            .drive(
+                body,
+                |error| __retry::judged(
+                    error,
+                    |error| __retry::Classify::classify(error),
+                    (&__retry::probe(error)).describe(),
+                ),
+                |_| false,
+            )
+            .await
+        {
+            ::core::ops::ControlFlow::Break(done) => break done,
+            ::core::ops::ControlFlow::Continue(()) => {}
+        }
+        run.wait().await;
+    };
+    __retry::finish::<Result<u64, Stopped<OrderError>>, _, _, _>(done)
+}
+::core::compile_error! {
+    "unknown unit `parsecs`; expected one of ns, us, ms, s, m, h"
+}
+::core::compile_error! {
+    "unknown option `max_atempts`; did you mean `max_attempts`? expected one of `name`, `idempotent`, `key`, `at_most_once`, `max_attempts`, `deadline`, `attempt_timeout`, `backoff`, `hint_limit`, `policy`, `classify`, `error`, `with`, `attempt`, `before_retry`, `reject`, `crate`"
+}
+::core::compile_error! {
+    "`mut count` would carry its value from one attempt into the next; take `count`, and write `let mut count = count;` in the body"
+}

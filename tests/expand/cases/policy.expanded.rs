@@ -1,0 +1,49 @@
+async fn fetch(config: &Config) -> Result<Page, Stopped<FetchError>> {
+    #[allow(unused_imports)]
+    use ::retry_core::__private as __retry;
+    #[allow(unused_imports)]
+    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    let spec = &{
+        let name: &'static str = ::core::concat!(::core::module_path!(), "::", "fetch");
+        let policy: __retry::Policy = *{
+            let reference: &__retry::Policy = &(&config.policy);
+            reference
+        };
+        let value: u32 = 2;
+        let policy = policy.max_attempts(value);
+        __retry::Spec::new(name, policy, __retry::Safety::Idempotent)
+    };
+    let mut run = __retry::Run::new(spec, ::core::option::Option::None);
+    let done = loop {
+        if let ::core::result::Result::Err(stopped) = run.begin() {
+            break ::core::result::Result::Err(stopped);
+        }
+        let body = ::core::pin::pin(async {
+            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                <Result<Page, Stopped<FetchError>> as __retry::Outcome>::Tried,
+            > {
+                return output;
+            }
+            get(&config.url).__retry_guard().await
+        });
+        let body = (&__retry::Return::<Result<Page, Stopped<FetchError>>>::WRITTEN)
+            .body(body);
+        match run
+            .drive(
+                body,
+                |error| __retry::judged(
+                    error,
+                    |error| __retry::Classify::classify(error),
+                    (&__retry::probe(error)).describe(),
+                ),
+                |_| false,
+            )
+            .await
+        {
+            ::core::ops::ControlFlow::Break(done) => break done,
+            ::core::ops::ControlFlow::Continue(()) => {}
+        }
+        run.wait().await;
+    };
+    __retry::finish::<Result<Page, Stopped<FetchError>>, _, _, _>(done)
+}

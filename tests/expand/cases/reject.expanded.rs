@@ -1,0 +1,47 @@
+async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
+    #[allow(unused_imports)]
+    use ::retry_core::__private as __retry;
+    #[allow(unused_imports)]
+    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    let spec: &'static __retry::Spec = {
+        static POLICY: __retry::Spec = __retry::Spec::checked(
+            ::core::concat!(::core::module_path!(), "::", "finished"),
+            __retry::Policy::new(9, ::core::time::Duration::new(300u64, 0u32)),
+            __retry::Safety::Idempotent,
+        );
+        &POLICY
+    };
+    let mut run = __retry::Run::new(spec, ::core::option::Option::None);
+    let done = loop {
+        if let ::core::result::Result::Err(stopped) = run.begin() {
+            break ::core::result::Result::Err(stopped);
+        }
+        let body = ::core::pin::pin(async {
+            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                <Result<Job, Stopped<JobError>> as __retry::Outcome>::Tried,
+            > {
+                return output;
+            }
+            status(id).__retry_guard().await
+        });
+        let body = (&__retry::Return::<Result<Job, Stopped<JobError>>>::WRITTEN)
+            .body(body);
+        match run
+            .drive(
+                body,
+                |error| __retry::judged(
+                    error,
+                    |error| __retry::Classify::classify(error),
+                    (&__retry::probe(error)).describe(),
+                ),
+                |value| __retry::rejected(value, |job: &Job| !job.is_done()),
+            )
+            .await
+        {
+            ::core::ops::ControlFlow::Break(done) => break done,
+            ::core::ops::ControlFlow::Continue(()) => {}
+        }
+        run.wait().await;
+    };
+    __retry::finish::<Result<Job, Stopped<JobError>>, _, _, _>(done)
+}

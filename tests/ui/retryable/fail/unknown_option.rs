@@ -1,0 +1,23 @@
+use retry_core::{Stopped, retryable};
+
+#[retryable(idempotent, max_attemps = 3, deadline = "5s")]
+async fn near() -> Result<(), Stopped<std::io::Error>> {
+    Ok(())
+}
+
+#[retryable(idempotent, max_attempts = 3, deadline = "5s", retries(3, 4), on = |x, y| x + y)]
+async fn far() -> Result<(), Stopped<std::io::Error>> {
+    Ok(())
+}
+
+#[retryable(idempotnt, max_attempts = 3, deadline = "5s")]
+async fn safety() -> Result<(), Stopped<std::io::Error>> {
+    Ok(())
+}
+
+#[retryable(idempotent, max_attempts = 3, "5s")]
+async fn no_name() -> Result<(), Stopped<std::io::Error>> {
+    Ok(())
+}
+
+fn main() {}
