@@ -250,7 +250,7 @@ mod scopes {
         for (stopped, left) in [(&first, 6), (&further, 6), (&shorter, 1), (&last, 6)] {
             assert_eq!(stopped.reason(), StopReason::DeadlineExceeded);
             let text = stopped.stop().to_string();
-            assert!(text.ends_with(&format!("the deadline is {left}s")), "{text}");
+            assert!(text.ends_with(&format!("left it {left}s")), "{text}");
         }
         assert_eq!(first.operation_id(), &OperationId::counted("inner", 7, 1));
         assert_eq!(last.operation_id(), &OperationId::counted("outer", 0, 1));
@@ -575,7 +575,7 @@ mod scopes {
             made.await
         });
         let stopped = block_on(&clock, flow);
-        assert!(stopped.stop().to_string().ends_with("the deadline is 3s"), "{stopped}");
+        assert!(stopped.stop().to_string().ends_with("left it 3s"), "{stopped}");
     }
 }
 
