@@ -3,6 +3,8 @@
 
 pub use crate::backoff::Backoff;
 pub use crate::classify::fields::{AskedWait, FailureCode};
+// By a name that no author has imported: `unused_qualifications` would compare.
+pub use crate::classify::Classify as Classified;
 pub use crate::classify::{Classify, Verdict};
 pub use crate::decide::Safety;
 pub use crate::non_idempotent::{Guard, ReturnedFuture};

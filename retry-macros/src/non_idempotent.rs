@@ -202,12 +202,13 @@ fn take_arguments(sig: &mut Signature) -> TokenStream {
                     Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => {
                         let mutability = pat.mutability.take();
                         let name = &pat.ident;
-                        let allow = name.to_string().starts_with('_').then(|| {
-                            quote!(#[allow(
+                        let underscore = name.to_string().starts_with('_').then(|| {
+                            quote!(
                                 clippy::used_underscore_binding,
                                 clippy::no_effect_underscore_binding
-                            )])
+                            )
                         });
+                        let allow = quote!(#[allow(clippy::shadow_same, #underscore)]);
                         taken.extend(quote!(#(#attrs)* #allow let #mutability #name = #name;));
                     }
                     pat => {

@@ -46,7 +46,7 @@ use crate::inferred::inferred;
 ///             body,
 ///             |error| __retry::judged(
 ///                 error,
-///                 |error| __retry::Classify::classify(error),
+///                 |error| __retry::Classified::classify(error),
 ///                 (&__retry::probe(error)).describe(),
 ///             ),
 ///             |_| false,
@@ -289,7 +289,7 @@ impl Lowered<'_> {
         };
         let Extent { first, .. } = Extent::of(&error, self.plan.span);
         let name = Ident::new("error", first);
-        let asked = quote_spanned!(first=> __retry::Classify::classify(#name));
+        let asked = quote_spanned!(first=> __retry::Classified::classify(#name));
         quote_spanned!(Span::mixed_site().located_at(first)=> |#name| #asked)
     }
 

@@ -73,7 +73,7 @@ impl Store for Memory {
                             body,
                             |error| __retry::judged(
                                 error,
-                                |error| __retry::Classify::classify(error),
+                                |error| __retry::Classified::classify(error),
                                 (&__retry::probe(error)).describe(),
                             ),
                             |_| false,

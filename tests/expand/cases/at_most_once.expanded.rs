@@ -31,7 +31,7 @@ async fn print_label(parcel: &Parcel) -> Result<(), Stopped<PrintError>> {
                 body,
                 |error| __retry::judged(
                     error,
-                    |error| __retry::Classify::classify(error),
+                    |error| __retry::Classified::classify(error),
                     (&__retry::probe(error)).describe(),
                 ),
                 |_| false,

@@ -33,7 +33,7 @@ async fn fetch(url: &str) -> Result<Page, Stopped<FetchError>> {
                 body,
                 |error| __retry::judged(
                     error,
-                    |error| __retry::Classify::classify(error),
+                    |error| __retry::Classified::classify(error),
                     (&__retry::probe(error)).describe(),
                 ),
                 |_| false,

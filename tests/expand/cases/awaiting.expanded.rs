@@ -40,7 +40,7 @@ async fn everything_that_awaits() -> Result<u64, Stopped<PayError>> {
                 body,
                 |error| __retry::judged(
                     error,
-                    |error| __retry::Classify::classify(error),
+                    |error| __retry::Classified::classify(error),
                     (&__retry::probe(error)).describe(),
                 ),
                 |_| false,

@@ -36,7 +36,7 @@ async fn ping() -> Result<(), Stopped<PingError>> {
                 body,
                 |error| __retry::judged(
                     error,
-                    |error| __retry::Classify::classify(error),
+                    |error| __retry::Classified::classify(error),
                     (&__retry::probe(error)).describe(),
                 ),
                 |_| false,

@@ -32,7 +32,7 @@ impl Session {
                     body,
                     |error| __retry::judged(
                         error,
-                        |error| __retry::Classify::classify(error),
+                        |error| __retry::Classified::classify(error),
                         (&__retry::probe(error)).describe(),
                     ),
                     |_| false,

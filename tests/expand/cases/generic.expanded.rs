@@ -41,7 +41,7 @@ impl<'c, C: Client> Catalog<'c, C> {
                     body,
                     |error| __retry::judged(
                         error,
-                        |error| __retry::Classify::classify(error),
+                        |error| __retry::Classified::classify(error),
                         (&__retry::probe(error)).describe(),
                     ),
                     |_| false,

@@ -45,7 +45,7 @@ impl Payments {
                     body,
                     |error| __retry::judged(
                         error,
-                        |error| __retry::Classify::classify(error),
+                        |error| __retry::Classified::classify(error),
                         (&__retry::probe(error)).describe(),
                     ),
                     |_| false,

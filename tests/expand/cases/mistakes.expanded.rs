@@ -34,7 +34,7 @@ async fn place(order: u64, mut count: u64) -> Result<u64, Stopped<OrderError>> {
                 body,
                 |error| __retry::judged(
                     error,
-                    |error| __retry::Classify::classify(error),
+                    |error| __retry::Classified::classify(error),
                     (&__retry::probe(error)).describe(),
                 ),
                 |_| false,

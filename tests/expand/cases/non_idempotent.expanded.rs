@@ -7,6 +7,7 @@ impl Gateway {
         impl ::core::future::Future<Output = Result<Receipt, PayError>>,
     > {
         ::retry_core::NonIdempotent::new(async move {
+            #[allow(clippy::shadow_same)]
             let amount = amount;
             let argument2 = argument2;
             let (a, b) = argument2;

@@ -31,7 +31,7 @@ async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
                 body,
                 |error| __retry::judged(
                     error,
-                    |error| __retry::Classify::classify(error),
+                    |error| __retry::Classified::classify(error),
                     (&__retry::probe(error)).describe(),
                 ),
                 |value| __retry::rejected(value, |job: &Job| !job.is_done()),
