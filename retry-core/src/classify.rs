@@ -4,6 +4,7 @@ pub(crate) mod fields;
 mod io;
 mod rules;
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::hint::Hint;
@@ -42,11 +43,21 @@ pub use rules::{Rules, find_source, when};
 pub trait Classify {
     /// The failure that this error stands for.
     fn classify(&self) -> Failure;
+
+    /// The error's text, for observers. The derive answers with `Display` where
+    /// the type has it.
+    fn text(&self) -> Option<&dyn fmt::Display> {
+        None
+    }
 }
 
 impl<E: Classify + ?Sized> Classify for &E {
     fn classify(&self) -> Failure {
         (**self).classify()
+    }
+
+    fn text(&self) -> Option<&dyn fmt::Display> {
+        (**self).text()
     }
 }
 
@@ -54,11 +65,19 @@ impl<E: Classify + ?Sized> Classify for Box<E> {
     fn classify(&self) -> Failure {
         (**self).classify()
     }
+
+    fn text(&self) -> Option<&dyn fmt::Display> {
+        (**self).text()
+    }
 }
 
 impl<E: Classify + ?Sized> Classify for std::sync::Arc<E> {
     fn classify(&self) -> Failure {
         (**self).classify()
+    }
+
+    fn text(&self) -> Option<&dyn fmt::Display> {
+        (**self).text()
     }
 }
 
@@ -133,7 +152,7 @@ impl Kind {
 
 macro_rules! display_as_str {
     ($($name:ident),*) => {$(
-        impl std::fmt::Display for $name {
+        impl fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())
             }
@@ -315,8 +334,8 @@ impl From<Class> for Failure {
 }
 
 /// One line: `transient, effect none, throttled 429, hint 1s`.
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, effect {}, ", self.class, self.effect)?;
         f.write_str(if self.rejected { "rejected" } else { self.kind.as_str() })?;
         if let Some(code) = self.code {

@@ -11,7 +11,7 @@ use crate::decide::Safety;
 use crate::key::{IdempotencyKey, ToKey};
 use crate::policy::Policy;
 use crate::retrier::Retrier;
-use crate::run::{Judged, Run, Spec};
+use crate::run::{Describe, Judged, Run, Spec};
 use crate::stopped::Stopped;
 
 /// An operation without the attribute: for closures, and for policies known
@@ -121,7 +121,7 @@ impl<C, R> Operation<C, R> {
         loop {
             run.begin()?;
             let body = pin!(attempt(run.attempt()));
-            let judge = |error: &E| Judged::new(classify.failure(error), None);
+            let judge = |error: &E| Judged::new(classify.failure(error), C::describe());
             let driven = run.drive(body, judge, |value: &T| reject.rejects(value));
             if let ControlFlow::Break(result) = driven.await {
                 return result;
@@ -144,6 +144,12 @@ impl ToKey for Derived {
 pub trait Classifier<E> {
     /// The failure that the error stands for.
     fn failure(&self, error: &E) -> Failure;
+
+    /// How observers get the error's text.
+    #[doc(hidden)]
+    fn describe() -> Option<Describe<E>> {
+        None
+    }
 }
 
 /// How an operation learns that a value is not good enough.
@@ -159,6 +165,10 @@ pub struct ByTrait;
 impl<E: Classify> Classifier<E> for ByTrait {
     fn failure(&self, error: &E) -> Failure {
         error.classify()
+    }
+
+    fn describe() -> Option<Describe<E>> {
+        Some(E::text)
     }
 }
 

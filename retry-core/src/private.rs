@@ -15,4 +15,4 @@ pub use crate::outcome::{
 pub use crate::policy::Policy;
 pub use crate::retrier::Retrier;
 pub use crate::run::{Describe, Judged, Run, Spec};
-pub use crate::textual::{Probe, Silent, Textual, judged, probe, rejected};
+pub use crate::textual::{Probe, Silent, Textual, accept, by_trait, judged, probe, rejected};

@@ -36,8 +36,8 @@ use drive::{Driven, Hooked, Waited};
 pub use spec::Spec;
 use trace::Trace;
 
-/// How to write an error's text, where its type has one.
-pub type Describe<E> = fn(&E, &mut fmt::Formatter<'_>) -> fmt::Result;
+/// An error's text, where it has one.
+pub type Describe<E> = for<'a> fn(&'a E) -> Option<&'a dyn fmt::Display>;
 
 /// What an error means, and how to write it.
 #[derive(Clone, Copy, Debug)]
@@ -484,13 +484,12 @@ impl<E> Run<'_, E> {
         describe: Option<Describe<E>>,
         decision: &Decision,
     ) {
-        let text = error.zip(describe).map(|(error, describe)| Described { error, describe });
         let event = AttemptFailed {
             operation,
             attempt: self.attempts(),
             elapsed: self.elapsed.duration(),
             failure,
-            error: text.as_ref().map(|text| text as &dyn fmt::Display),
+            error: error.zip(describe).and_then(|(error, describe)| describe(error)),
             decision,
         };
         self.trace.attempt_failed(&event);
@@ -537,17 +536,6 @@ impl<E> Run<'_, E> {
         let Held { retrier, waiting, failures } = &mut self.held;
         Waiting::retire(waiting);
         drop((retrier.take(), failures.take()));
-    }
-}
-
-struct Described<'a, E> {
-    error: &'a E,
-    describe: Describe<E>,
-}
-
-impl<E> fmt::Display for Described<'_, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.describe)(self.error, f)
     }
 }
 

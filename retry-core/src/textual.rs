@@ -1,9 +1,9 @@
-//! Finds out, where a function is annotated, whether its error has a text.
+//! Finds out, where a type is known, whether it has a text.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::classify::Verdict;
+use crate::classify::{Classify, Verdict};
 use crate::run::{Describe, Judged};
 
 /// Carries the error's type, for a method call that prefers [`Textual`].
@@ -12,6 +12,18 @@ pub struct Probe<E>(PhantomData<fn(E)>);
 /// The probe of an error.
 pub const fn probe<E>(_: &E) -> Probe<E> {
     Probe(PhantomData)
+}
+
+/// What an error means, by its own [`Classify`].
+#[inline]
+pub fn by_trait<E: Classify>(error: &E) -> Judged<E> {
+    Judged::new(error.classify(), Some(E::text))
+}
+
+/// Rejects nothing.
+#[inline]
+pub const fn accept<T>(_: &T) -> bool {
+    false
 }
 
 /// What an error means, by a function or closure of the author's.
@@ -39,7 +51,7 @@ pub trait Textual<E> {
 
 impl<E: fmt::Display> Textual<E> for Probe<E> {
     fn describe(&self) -> Option<Describe<E>> {
-        Some(E::fmt)
+        Some(|error| Some(error))
     }
 }
 

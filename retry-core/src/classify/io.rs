@@ -39,6 +39,10 @@ impl Classify for Error {
             None => failure,
         }
     }
+
+    fn text(&self) -> Option<&dyn std::fmt::Display> {
+        Some(self)
+    }
 }
 
 impl Classify for ErrorKind {

@@ -35,6 +35,10 @@ use super::parse::{Input, Shape};
 ///                 }
 ///             }
 ///         }
+///         fn text(&self) -> Option<&dyn Display> {
+///             use __retry::__private::{Silent as _, Textual as _};
+///             (&__retry::__private::probe(self)).describe()?(self)
+///         }
 ///     }
 /// };
 /// ```
@@ -63,6 +67,11 @@ pub(super) fn emit(input: &Input, checked: Option<Vec<Checked<'_>>>) -> TokenStr
             impl #impl_generics __retry::Classify for #ident #type_generics #bounds {
                 fn classify(&self) -> __retry::Failure {
                     #answer
+                }
+
+                fn text(&self) -> ::core::option::Option<&dyn ::core::fmt::Display> {
+                    use __retry::__private::{Silent as _, Textual as _};
+                    (&__retry::__private::probe(self)).describe()?(self)
                 }
             }
         };

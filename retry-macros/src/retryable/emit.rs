@@ -27,7 +27,7 @@ use crate::inferred::inferred;
 /// ```text
 /// async fn charge(&self, order: &Order) -> Result<Receipt, Stopped<PayError>> {
 ///     use ::retry_core::__private as __retry;
-///     use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+///     use __retry::Guard as _;
 ///     let spec: &__retry::Spec = { static POLICY: … = __retry::Spec::checked("pay", …); &POLICY };
 ///     let retrier = Some(…self.retries…);
 ///     let mut run = __retry::Run::new(spec, retrier);
@@ -38,21 +38,10 @@ use crate::inferred::inferred;
 ///         }
 ///         let body = pin!(async {
 ///             let key = derived;
-///             if let Some(output) = None::<<Result<…> as __retry::Outcome>::Tried> { return output; }
+///             if let Some(output) = None::<Result<Receipt, PayError>> { return output; }
 ///             self.gateway.charge(order, key).__retry_guard().await
 ///         });
-///         let body = (&__retry::Return::<Result<Receipt, …>>::WRITTEN).body(body);
-///         match run.drive(
-///             body,
-///             |error| __retry::judged(
-///                 error,
-///                 |error| __retry::Classified::classify(error),
-///                 (&__retry::probe(error)).describe(),
-///             ),
-///             |_| false,
-///         )
-///         .await
-///         {
+///         match run.drive(body, __retry::by_trait, __retry::accept).await {
 ///             ControlFlow::Break(done) => break done,
 ///             ControlFlow::Continue(()) => {}
 ///         }
@@ -118,6 +107,11 @@ impl Lowered<'_> {
         let Plan { with, key, .. } = &self.plan;
         let ours = Span::mixed_site();
         let names = self.names();
+        let texts = self
+            .plan
+            .classify
+            .as_ref()
+            .map(|_| quote_spanned!(ours=> use __retry::{Silent as _, Textual as _};));
         let spec = self.spec(&place);
         let retrier = match with {
             Some(Set { option, value }) => {
@@ -136,6 +130,7 @@ impl Lowered<'_> {
         let done = self.finish();
         quote_spanned! {ours=>
             #names
+            #texts
             #spec
             let mut run = __retry::Run::new(spec, #retrier);
             #key
@@ -146,11 +141,12 @@ impl Lowered<'_> {
 
     fn names(&self) -> TokenStream {
         let Plan { span, krate, .. } = &self.plan;
+        let outcomes = self.written_result().is_none().then(|| quote!(, Known as _, Unknown as _));
         quote_spanned! {Span::call_site().located_at(*span)=>
             #[allow(unused_imports)]
             use #krate::__private as __retry;
             #[allow(unused_imports)]
-            use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+            use __retry::{Guard as _ #outcomes};
         }
     }
 
@@ -179,7 +175,7 @@ impl Lowered<'_> {
                 }
                 #made
                 let body = ::core::pin::pin!(#body);
-                let body = #written.body(body);
+                #written
                 match run.drive(body, #judge, #reject).await {
                     ::core::ops::ControlFlow::Break(done) => break done,
                     ::core::ops::ControlFlow::Continue(()) => {}
@@ -252,27 +248,27 @@ impl Lowered<'_> {
         quote_spanned!(asyncness=> async #block)
     }
 
-    /// `|error| __retry::judged(error, …)`
+    /// `by_trait`, or `|error| __retry::judged(error, …)`
     fn judge(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let ours = Span::mixed_site();
         // Where rustc says "required by a bound introduced by this call".
-        let (introduced, classify) = match &self.plan.classify {
-            Some(Set { option, value }) => {
-                (ours.located_at(option.span()), place(value.to_token_stream()))
-            }
-            None => (ours, self.classify()),
+        let Some(Set { option, value }) = &self.plan.classify else {
+            let at_error = ours.located_at(self.error().first);
+            return quote_spanned!(at_error=> __retry::by_trait);
         };
+        let (introduced, classify) =
+            (ours.located_at(option.span()), place(value.to_token_stream()));
         let error = quote_spanned!(ours=> error);
         let describe = quote_spanned!(ours=> (&__retry::probe(#error)).describe());
         let judged = quote_spanned!(introduced=> __retry::judged(#error, #classify, #describe));
         quote_spanned!(ours=> |#error| #judged)
     }
 
-    /// `|value| __retry::rejected(value, …)`
+    /// `accept`, or `|value| __retry::rejected(value, …)`
     fn reject(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let ours = Span::mixed_site();
         let Some(Set { option, value: reject }) = &self.plan.reject else {
-            return quote_spanned!(ours=> |_| false);
+            return quote_spanned!(ours=> __retry::accept);
         };
         let introduced = ours.located_at(option.span());
         let reject = place(reject.to_token_stream());
@@ -281,16 +277,13 @@ impl Lowered<'_> {
         quote_spanned!(ours=> |#value| #rejected)
     }
 
-    /// A closure, because the path alone would report a missing impl twice.
-    fn classify(&self) -> TokenStream {
+    /// Where the written error stands.
+    fn error(&self) -> Extent {
         let error = match &self.plan.error {
             Some(error) => error.to_token_stream(),
             None => error_in(&self.plan.output),
         };
-        let Extent { first, .. } = Extent::of(&error, self.plan.span);
-        let name = Ident::new("error", first);
-        let asked = quote_spanned!(first=> __retry::Classified::classify(#name));
-        quote_spanned!(Span::mixed_site().located_at(first)=> |#name| #asked)
+        Extent::of(&error, self.plan.span)
     }
 
     /// Made and awaited anew before each retry.
@@ -326,6 +319,11 @@ impl Lowered<'_> {
     /// It stands at the written return type wherever it is named, and as the
     /// author's own: what is wrong with the return type is said once.
     fn tried(&self) -> TokenStream {
+        if let Some((ok, error)) = self.written_result() {
+            let ok = inferred(ok);
+            let last = self.output().last;
+            return quote_spanned!(last=> ::core::result::Result<#ok, #error>);
+        }
         let output = inferred(&self.plan.output);
         let Extent { first, last } = self.output();
         let outcome = match &self.plan.error {
@@ -339,6 +337,9 @@ impl Lowered<'_> {
     /// Only the bound of these functions mentions the return type: so there is
     /// one place where the compiler says that it does not hold.
     fn finish(&self) -> TokenStream {
+        if self.written_result().is_some() {
+            return quote_spanned!(Span::mixed_site()=> done);
+        }
         let output = inferred(&self.plan.output);
         let ours = self.output().ours().first;
         match &self.plan.error {
@@ -349,14 +350,31 @@ impl Lowered<'_> {
         }
     }
 
-    /// The written return type as a value.
-    fn written(&self) -> TokenStream {
+    /// `let body = …;`, a body of another type where the written one is wrong.
+    fn written(&self) -> Option<TokenStream> {
+        if self.written_result().is_some() {
+            return None;
+        }
         let output = inferred(&self.plan.output);
         let ours = self.output().ours().first;
-        match &self.plan.error {
+        let written = match &self.plan.error {
             Some(error) => quote_spanned!(ours=> (&__retry::ReturnAs::<#output, #error>::WRITTEN)),
             None => quote_spanned!(ours=> (&__retry::Return::<#output>::WRITTEN)),
+        };
+        Some(quote_spanned!(Span::mixed_site()=> let body = #written.body(body);))
+    }
+
+    /// The `T` and `E` of a return type that is written as `Result<T, Stopped<E>>`,
+    /// as nearly all are: then no trait needs to be asked what it is, which the
+    /// compiler takes long for.
+    fn written_result(&self) -> Option<(Type, Type)> {
+        if self.plan.error.is_some() {
+            return None;
         }
+        let output = syn::parse2(self.plan.output.clone()).ok()?;
+        let [ok, stopped] = <[Type; 2]>::try_from(arguments_of("Result", &output)?).ok()?;
+        let [error] = <[Type; 1]>::try_from(arguments_of("Stopped", &stopped)?).ok()?;
+        Some((ok, error))
     }
 
     /// Where the written return type stands.
@@ -553,6 +571,26 @@ fn error_in(output: &TokenStream) -> TokenStream {
         Some(last(&written).unwrap_or(written).into_token_stream())
     };
     error().unwrap_or_else(|| output.clone())
+}
+
+/// The types in the angle brackets of a path that ends with this name.
+fn arguments_of(name: &str, ty: &Type) -> Option<Vec<Type>> {
+    let ty = match ty {
+        Type::Group(group) => &*group.elem,
+        ty => ty,
+    };
+    let Type::Path(path) = ty else {
+        return None;
+    };
+    let last = path.path.segments.last().filter(|last| last.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
+    let types = arguments.args.iter().map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty.clone()),
+        _ => None,
+    });
+    types.collect()
 }
 
 fn constant_time(time: &Option<Set<Time>>) -> Option<TokenStream> {
