@@ -18,7 +18,7 @@ pub(super) const SUBJECT: Subject = Subject {
     future_size: || size_of_future(send),
 };
 
-async fn charge(gateway: &Gateway) -> Result<u64, CallError> {
+pub(super) async fn charge(gateway: &Gateway) -> Result<u64, CallError> {
     let started = Instant::now();
     let mut attempt = 1;
     loop {
@@ -36,7 +36,7 @@ async fn charge(gateway: &Gateway) -> Result<u64, CallError> {
     }
 }
 
-async fn charge_without_waits(gateway: &Gateway) -> Result<u64, CallError> {
+pub(super) async fn charge_without_waits(gateway: &Gateway) -> Result<u64, CallError> {
     let started = Instant::now();
     let mut attempt = 1;
     loop {

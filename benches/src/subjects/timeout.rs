@@ -6,6 +6,7 @@ use std::time::Instant;
 use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 
+use super::hand;
 use crate::subject::{repeat, size_of_future};
 use crate::{BASE, CallError, DEADLINE, Gateway, MAX_ATTEMPTS, Scenario, Subject};
 
@@ -33,47 +34,17 @@ fn flat(outcome: Result<Result<u64, CallError>, Elapsed>) -> Result<u64, Cut> {
     }
 }
 
+/// As one writes it: the loop stays a function, and goes under `timeout`.
 async fn charge(gateway: &Gateway) -> Result<u64, Cut> {
-    let operation = async {
-        let started = Instant::now();
-        let mut attempt = 1;
-        loop {
-            let error = match gateway.attempt().await {
-                Ok(value) => return Ok(value),
-                Err(error) => error,
-            };
-            let delay = BASE * 2_u32.pow(attempt - 1);
-            if !error.is_transient()
-                || attempt == MAX_ATTEMPTS
-                || started.elapsed() + delay >= DEADLINE
-            {
-                return Err(error);
-            }
-            sleep(delay).await;
-            attempt += 1;
-        }
-    };
-    flat(timeout(DEADLINE, operation).await)
+    flat(timeout(DEADLINE, hand::charge(gateway)).await)
 }
 
 async fn charge_without_waits(gateway: &Gateway) -> Result<u64, Cut> {
-    let operation = async {
-        let started = Instant::now();
-        let mut attempt = 1;
-        loop {
-            let error = match gateway.attempt().await {
-                Ok(value) => return Ok(value),
-                Err(error) => error,
-            };
-            if !error.is_transient() || attempt == MAX_ATTEMPTS || started.elapsed() >= DEADLINE {
-                return Err(error);
-            }
-            attempt += 1;
-        }
-    };
-    flat(timeout(DEADLINE, operation).await)
+    flat(timeout(DEADLINE, hand::charge_without_waits(gateway)).await)
 }
 
+/// The smallest future of this promise: the loop is a block, which borrows the
+/// arguments instead of holding them a second time.
 async fn send(gateway: &mut Gateway, order: String) -> Result<u64, Cut> {
     let operation = async {
         let started = Instant::now();
