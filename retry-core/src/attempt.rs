@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::classify::Failure;
 use crate::clock::ClockHandle;
-use crate::decide::Safety;
 use crate::key::IdempotencyKey;
 use crate::operation_id::OperationId;
+use crate::safety::Safety;
 
 /// One run of the body: which one it is, what time it has, what came before.
 ///

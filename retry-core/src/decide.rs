@@ -1,6 +1,5 @@
 //! The decision: a pure function of policy, ledger, situation and failure.
 
-mod stop;
 #[cfg(test)]
 mod tests;
 
@@ -13,11 +12,8 @@ use crate::ledger::Ledger;
 use crate::nanos::Nanos;
 use crate::operation_id::OperationId;
 use crate::policy::Policy;
-use crate::stop::StopReason;
-
-use stop::Deadline;
-pub(crate) use stop::Detail;
-pub use stop::Stop;
+use crate::safety::Safety;
+use crate::stop::{Deadline, Detail, Stop, StopReason};
 
 /// Decides what follows: after a failure, or (`None`) when an attempt is about
 /// to start.
@@ -134,18 +130,6 @@ pub struct Situation {
     left_outside: Option<Nanos>,
     disabled: bool,
     nesting: Nesting,
-}
-
-/// Why repeating the operation is safe.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Safety {
-    /// Repeating is harmless. The default.
-    #[default]
-    Idempotent,
-    /// The other side recognizes a repeated call by its key.
-    Keyed,
-    /// It repeats only what certainly had no effect.
-    AtMostOnce,
 }
 
 /// How deep the operation runs inside others.

@@ -37,6 +37,7 @@ mod operation_id;
 mod policy;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
+mod safety;
 mod stop;
 mod stopped;
 
@@ -62,7 +63,7 @@ pub use attempt::Attempt;
 pub use backoff::{Backoff, Delays, Jitter};
 pub use classify::{Class, Classify, Effect, Failure, Kind};
 pub use clock::Clock;
-pub use decide::{Decision, Safety, Situation, Stop, Wait, decide};
+pub use decide::{Decision, Situation, Wait, decide};
 pub use explain::{Explanation, PlannedAttempt, WorstCase};
 pub use hint::Hint;
 pub use key::IdempotencyKey;
@@ -73,8 +74,9 @@ pub use operation::{Accept, ByTrait, Classifier, Operation, Rejecter};
 pub use operation_id::OperationId;
 pub use policy::{Policy, PolicyError};
 pub use retrier::{Retrier, RetrierBuilder};
+pub use safety::Safety;
 pub use scope::Scoped;
-pub use stop::{StopReason, UnknownStopReason};
+pub use stop::{Stop, StopReason, UnknownStopReason};
 pub use stopped::{FailedAttempt, Stopped};
 pub use within::{Within, within};
 

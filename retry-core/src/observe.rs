@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::classify::Failure;
-use crate::decide::{Decision, Stop};
+use crate::decide::Decision;
 use crate::operation_id::OperationId;
 use crate::policy::Policy;
+use crate::stop::Stop;
 
 pub use recorder::{Event, Recorder};
 

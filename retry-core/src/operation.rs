@@ -7,11 +7,11 @@ use std::pin::pin;
 
 use crate::attempt::Attempt;
 use crate::classify::{Classify, Failure};
-use crate::decide::Safety;
 use crate::key::{IdempotencyKey, ToKey};
 use crate::policy::Policy;
 use crate::retrier::Retrier;
 use crate::run::{Describe, Judged, Run, Spec};
+use crate::safety::Safety;
 use crate::stopped::Stopped;
 
 /// An operation without the attribute: for closures, and for policies known

@@ -19,7 +19,7 @@ use thin_vec::ThinVec;
 use crate::attempt::Attempt;
 use crate::classify::Failure;
 use crate::clock::{ClockHandle, Waiting};
-use crate::decide::{Decision, Safety, Situation, Stop, decide, decide_start};
+use crate::decide::{Decision, Situation, decide, decide_start};
 use crate::key::{EmptyKey, IdempotencyKey, ToKey};
 use crate::ledger::Ledger;
 use crate::nanos::Nanos;
@@ -29,7 +29,9 @@ use crate::observe::{
 use crate::operation_id::OperationId;
 use crate::policy::PolicyError;
 use crate::retrier::Retrier;
+use crate::safety::Safety;
 use crate::scope::{self, Frame};
+use crate::stop::Stop;
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
 use drive::{Driven, Hooked, Waited};
@@ -384,7 +386,7 @@ impl<E> Run<'_, E> {
         self.phase = Phase::Done;
         let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
-        self.trace.succeeded(attempts);
+        self.trace.succeeded(operation, attempts);
         self.tell(|observer| observer.succeeded(&Succeeded { operation, attempts, elapsed }));
     }
 

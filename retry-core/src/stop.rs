@@ -1,7 +1,12 @@
 //! Why no further attempt follows.
 
+mod cause;
+
 use std::fmt;
 use std::str::FromStr;
+
+pub use cause::Stop;
+pub(crate) use cause::{Deadline, Detail};
 
 macro_rules! stop_reasons {
     ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal, $text:literal;)*) => {

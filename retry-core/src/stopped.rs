@@ -7,11 +7,10 @@ use std::time::Duration;
 use thin_vec::ThinVec;
 
 use crate::classify::{Class, Classify, Effect, Failure};
-use crate::decide::Stop;
 use crate::key::IdempotencyKey;
 use crate::nanos::Nanos;
 use crate::operation_id::OperationId;
-use crate::stop::StopReason;
+use crate::stop::{Stop, StopReason};
 
 /// Why an operation stopped without a result, and what it had tried: the error
 /// of every `#[retryable]` function. As large as a pointer.

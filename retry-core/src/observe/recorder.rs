@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::{AttemptFailed, AttemptStarted, Cancelled, Observer, OperationStopped, Succeeded};
 use crate::classify::Failure;
-use crate::decide::{Decision, Stop};
+use crate::decide::Decision;
 use crate::operation_id::OperationId;
+use crate::stop::Stop;
 
 /// Remembers every event, for tests and for showing what an operation did.
 /// Clones share one memory, which grows until [`take`](Self::take) empties it.

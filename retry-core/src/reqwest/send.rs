@@ -8,9 +8,9 @@ use ::reqwest::{RequestBuilder, Response};
 
 use super::SendError;
 use crate::attempt::Attempt;
-use crate::decide::Safety;
 use crate::http::{IDEMPOTENCY_KEY, KeySyntax, Profile, insert_attempt, insert_key};
 use crate::key::IdempotencyKey;
+use crate::safety::Safety;
 
 impl Attempt {
     /// Sends a request as part of this attempt, when it is awaited. Feature

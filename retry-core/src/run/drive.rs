@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use super::{Judged, Phase, Run};
 use crate::classify::Failure;
 use crate::clock::Waiting;
-use crate::decide::Safety;
 use crate::nanos::Nanos;
+use crate::safety::Safety;
 use crate::scope;
 use crate::stopped::Stopped;
 

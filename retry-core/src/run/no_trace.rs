@@ -1,6 +1,7 @@
 //! Tracing, where it is not compiled in.
 
 use crate::observe::{AttemptFailed, AttemptStarted, Cancelled, OperationStopped};
+use crate::operation_id::OperationId;
 
 /// Nothing.
 pub(super) struct Trace;
@@ -23,7 +24,7 @@ impl Trace {
 
     pub(super) const fn attempt_failed(&mut self, _: &AttemptFailed<'_>) {}
 
-    pub(super) const fn succeeded(&mut self, _attempts: u32) {}
+    pub(super) const fn succeeded(&mut self, _: &OperationId, _attempts: u32) {}
 
     pub(super) const fn stopped(&mut self, _: &OperationStopped<'_>) {}
 

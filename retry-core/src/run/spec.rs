@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::backoff::Backoff;
-use crate::decide::Safety;
 use crate::policy::Policy;
+use crate::safety::Safety;
 
 /// Name, policy and safety of an operation: a constant where the attribute
 /// holds only literals.

@@ -4,6 +4,7 @@ use tracing::span::EnteredSpan;
 use tracing::{Level, Span, field};
 
 use crate::observe::{AttemptFailed, AttemptStarted, Cancelled, OperationStopped};
+use crate::operation_id::OperationId;
 
 /// The spans of an operation. Boxed, so that the operation's future stays small.
 pub(super) struct Trace(Option<Box<Spans>>);
@@ -31,17 +32,7 @@ impl Trace {
 
     pub(super) fn attempt_started(&mut self, event: &AttemptStarted<'_>) {
         let Some(spans) = &mut self.0 else { return };
-        let operation = event.operation;
-        if spans.operation.is_none() {
-            spans.operation = tracing::info_span!(
-                target: "retry_core",
-                "operation",
-                operation.name = operation.name(),
-                operation.id = %operation,
-                attempts = field::Empty,
-                reason = field::Empty,
-            );
-        }
+        spans.begin(event.operation);
         spans.attempt = tracing::info_span!(
             target: "retry_core",
             parent: &spans.operation,
@@ -68,22 +59,39 @@ impl Trace {
         spans.attempt = Span::none();
     }
 
-    pub(super) fn succeeded(&mut self, attempts: u32) {
-        self.end(attempts, "succeeded");
+    pub(super) fn succeeded(&mut self, operation: &OperationId, attempts: u32) {
+        self.end(operation, attempts, "succeeded");
     }
 
     pub(super) fn stopped(&mut self, event: &OperationStopped<'_>) {
-        self.end(event.attempts, event.stop.reason().code());
+        self.end(event.operation, event.attempts, event.stop.reason().code());
     }
 
     pub(super) fn cancelled(&mut self, event: &Cancelled<'_>) {
-        self.end(event.attempts, event.reason().code());
+        self.end(event.operation, event.attempts, event.reason().code());
     }
 
-    fn end(&mut self, attempts: u32, reason: &'static str) {
-        if let Some(spans) = self.0.take() {
+    fn end(&mut self, operation: &OperationId, attempts: u32, reason: &'static str) {
+        if let Some(mut spans) = self.0.take() {
+            spans.begin(operation);
             spans.operation.record("attempts", attempts);
             spans.operation.record("reason", reason);
+        }
+    }
+}
+
+impl Spans {
+    /// An operation that stops before its first attempt has a span too.
+    fn begin(&mut self, operation: &OperationId) {
+        if self.operation.is_none() {
+            self.operation = tracing::info_span!(
+                target: "retry_core",
+                "operation",
+                operation.name = operation.name(),
+                operation.id = %operation,
+                attempts = field::Empty,
+                reason = field::Empty,
+            );
         }
     }
 }

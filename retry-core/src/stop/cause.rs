@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use super::StopReason;
 use crate::nanos::Nanos;
 use crate::policy::PolicyError;
-use crate::stop::StopReason;
 
 /// A stop: the reason, and in its text the numbers that led to it.
 ///

@@ -1,0 +1,13 @@
+//! Why repeating an operation is safe.
+
+/// Why repeating the operation is safe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Safety {
+    /// Repeating is harmless. The default.
+    #[default]
+    Idempotent,
+    /// The other side recognizes a repeated call by its key.
+    Keyed,
+    /// It repeats only what certainly had no effect.
+    AtMostOnce,
+}

@@ -1,0 +1,142 @@
+//! One span an operation and one an attempt.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use retry_core::clock::{Clock, VirtualClock};
+use retry_core::{Failure, Operation, Policy};
+use tracing::Subscriber;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use tracing_subscriber::registry::LookupSpan;
+
+/// What a span was told, and the span around it.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    name: &'static str,
+    parent: Option<u64>,
+    fields: HashMap<&'static str, String>,
+    /// Events inside, by the body.
+    lines: u32,
+}
+
+impl Visit for Seen {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.fields.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.fields.insert(field.name(), value.to_owned());
+    }
+}
+
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<Vec<(u64, Seen)>>>);
+
+impl Spans {
+    fn with(&self, id: &Id, change: impl FnOnce(&mut Seen)) {
+        let mut spans = self.0.lock().unwrap();
+        // The registry uses an id again once its span is closed.
+        let seen = spans.iter_mut().rfind(|(known, _)| *known == id.into_u64());
+        change(&mut seen.expect("the span is known").1);
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let parent = context.span(id).and_then(|span| span.parent().map(|parent| parent.id()));
+        let mut seen = Seen {
+            name: attributes.metadata().name(),
+            parent: parent.map(|id| id.into_u64()),
+            ..Seen::default()
+        };
+        attributes.record(&mut seen);
+        self.0.lock().unwrap().push((id.into_u64(), seen));
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        self.with(id, |seen| values.record(seen));
+    }
+
+    fn on_event(&self, _: &tracing::Event<'_>, context: Context<'_, S>) {
+        if let Some(span) = context.lookup_current() {
+            self.with(&span.id(), |seen| seen.lines += 1);
+        }
+    }
+}
+
+/// The spans that a flow makes on virtual time.
+fn spans_of<F: Future>(flow: impl FnOnce() -> F) -> Vec<Seen> {
+    let spans = Spans::default();
+    let subscriber = tracing_subscriber::registry().with(spans.clone());
+    tracing::subscriber::with_default(subscriber, || {
+        futures::executor::block_on(VirtualClock::new().scope(flow()));
+    });
+    let seen = spans.0.lock().unwrap();
+    seen.iter().map(|(_, seen)| seen.clone()).collect()
+}
+
+fn operation(max_attempts: u32) -> Operation<impl retry_core::Classifier<&'static str>> {
+    let policy = Policy::new(max_attempts, Duration::from_secs(5));
+    Operation::idempotent("prices.fetch", policy)
+        .classify(|_: &&str| Failure::transient().with_code(503))
+}
+
+#[test]
+fn an_operation_is_a_span_around_one_for_each_attempt() {
+    let spans = spans_of(|| {
+        operation(3).run(|attempt| async move {
+            tracing::info!("asking");
+            if attempt.is_last() { Ok(()) } else { Err("busy") }
+        })
+    });
+    let names: Vec<_> = spans.iter().map(|span| span.name).collect();
+    assert_eq!(names, ["operation", "attempt", "attempt", "attempt"]);
+
+    let operation = &spans[0].fields;
+    assert_eq!(operation["operation.name"], "prices.fetch");
+    assert_eq!(operation["operation.id"], "prices.fetch#0000000000000000-1");
+    assert_eq!((&*operation["attempts"], &*operation["reason"]), ("3", "succeeded"));
+
+    for attempt in &spans[1..] {
+        // What the body logs is inside the attempt, and that in the operation.
+        assert!(attempt.parent.is_some());
+        assert_eq!(attempt.lines, 1);
+    }
+    assert_eq!(spans[1].fields["attempt"], "1");
+    assert_eq!(spans[1].fields["decision"], "schedule_retry");
+    assert_eq!(spans[1].fields["failure"], "transient, effect possible, other 503");
+    assert_eq!(spans[1].fields["delay_ms"], "85");
+    assert!(!spans[3].fields.contains_key("decision"));
+}
+
+#[test]
+fn a_stop_is_named_on_both() {
+    let spans = spans_of(|| operation(1).run(|_| async { Err::<(), _>("busy") }));
+    assert_eq!(spans[0].fields["reason"], "attempts_exhausted");
+    assert_eq!(spans[1].fields["decision"], "attempts_exhausted");
+}
+
+#[test]
+fn a_stop_before_the_first_attempt_has_a_span_too() {
+    let spans = spans_of(|| operation(0).run(|_| async { Err::<(), _>("busy") }));
+    assert_eq!(spans.len(), 1);
+    assert_eq!(
+        (&*spans[0].fields["attempts"], &*spans[0].fields["reason"]),
+        ("0", "invalid_policy")
+    );
+}
+
+#[test]
+fn a_dropped_operation_is_cancelled() {
+    let spans = spans_of(|| async {
+        let mut flow = Box::pin(operation(3).run(|_| std::future::pending::<Result<(), _>>()));
+        assert!(futures::poll!(&mut flow).is_pending());
+        drop(flow);
+    });
+    assert_eq!(spans[0].fields["reason"], "cancelled");
+}
