@@ -41,7 +41,7 @@ use crate::inferred::inferred;
 ///             if let Some(output) = None::<Result<Receipt, PayError>> { return output; }
 ///             self.gateway.charge(order, key).__retry_guard().await
 ///         });
-///         match run.drive(body, __retry::by_trait, __retry::accept).await {
+///         match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
 ///             ControlFlow::Break(done) => break done,
 ///             ControlFlow::Continue(()) => {}
 ///         }
@@ -248,13 +248,17 @@ impl Lowered<'_> {
         quote_spanned!(asyncness=> async #block)
     }
 
-    /// `by_trait`, or `|error| __retry::judged(error, …)`
+    /// `|error| __retry::by_trait(error)`, or `|error| __retry::judged(error, …)`
     fn judge(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let ours = Span::mixed_site();
         // Where rustc says "required by a bound introduced by this call".
         let Some(Set { option, value }) = &self.plan.classify else {
-            let at_error = ours.located_at(self.error().first);
-            return quote_spanned!(at_error=> __retry::by_trait);
+            // A closure, because the path alone would report a missing impl twice;
+            // the author's own place, where it is missing.
+            let first = self.error().first;
+            let error = Ident::new("error", first);
+            let judged = quote_spanned!(first=> __retry::by_trait(#error));
+            return quote_spanned!(ours.located_at(first)=> |#error| #judged);
         };
         let (introduced, classify) =
             (ours.located_at(option.span()), place(value.to_token_stream()));

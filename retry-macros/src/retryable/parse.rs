@@ -145,9 +145,42 @@ impl Options {
             "before_retry" => value(&mut self.before_retry, name, input, "self.refresh()", an_expr),
             "reject" => value(&mut self.reject, name, input, "|value| …", an_expr),
             "crate" => value(&mut self.krate, name, input, "path::to::retry_core", a_path),
-            _ => Err(options::unknown(name, &OPTIONS)),
+            word => Err(match word_of_others(word) {
+                Some(meant) => {
+                    syn::Error::new(name.span(), format!("unknown option `{name}`; {meant}"))
+                }
+                None => options::unknown(name, &OPTIONS),
+            }),
         }
     }
+}
+
+/// What other libraries call it, and what it is here.
+fn word_of_others(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "max_retries" | "retries" | "max_retry" | "maxRetries" => {
+            "write `max_attempts`, which counts the first attempt: 3 retries are `max_attempts = 4`"
+        }
+        "attempts" | "max_tries" | "tries" | "maxAttempts" | "max_times" | "times" => {
+            "write `max_attempts`, which counts the first attempt"
+        }
+        "timeout" => "write `attempt_timeout` for one attempt, or `deadline` for all of them",
+        "max_elapsed" | "max_elapsed_time" | "total_timeout" | "total_delay" => {
+            "write `deadline`, the time of all attempts and waits"
+        }
+        "delay" | "wait" | "strategy" | "factor" | "multiplier" | "jitter" | "max_delay"
+        | "min_delay" => {
+            "write `backoff`, as in \
+             `backoff = Backoff::exponential(Duration::from_millis(100)).factor(2, 1)`"
+        }
+        "when" | "retry_if" | "condition" | "on" | "retry_on" | "include" | "exclude" => {
+            "errors say themselves whether they may be retried: derive `Classify`, \
+             or name a function with `classify`"
+        }
+        "notify" => "give a retrier with an observer: `with = self.retries`",
+        "idempotency_key" => "write `key`, and pass the name that it binds on: `key`",
+        _ => return None,
+    })
 }
 
 /// An option with a value. It counts as given even where the value cannot be

@@ -28,9 +28,7 @@ impl Store for Memory {
                 #[allow(unused_imports)]
                 use ::retry_core::__private as __retry;
                 #[allow(unused_imports)]
-                use __retry::{
-                    Guard as _, Known as _, Silent as _, Textual as _, Unknown as _,
-                };
+                use __retry::Guard as _;
                 let spec = &{
                     let name: &'static str = "store.put";
                     let policy: __retry::Policy = __retry::Policy::new(
@@ -55,29 +53,14 @@ impl Store for Memory {
                     let body = ::core::pin::pin(async {
                         let key = derived;
                         if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                            <Result<
-                                usize,
-                                Stopped<StoreError>,
-                            > as __retry::Outcome>::Tried,
+                            ::core::result::Result<usize, StoreError>,
                         > {
                             return output;
                         }
                         __self.insert(id, &text, key).__retry_guard().await
                     });
-                    let body = (&__retry::Return::<
-                        Result<usize, Stopped<StoreError>>,
-                    >::WRITTEN)
-                        .body(body);
                     match run
-                        .drive(
-                            body,
-                            |error| __retry::judged(
-                                error,
-                                |error| __retry::Classified::classify(error),
-                                (&__retry::probe(error)).describe(),
-                            ),
-                            |_| false,
-                        )
+                        .drive(body, |error| __retry::by_trait(error), __retry::accept)
                         .await
                     {
                         ::core::ops::ControlFlow::Break(done) => break done,
@@ -85,7 +68,7 @@ impl Store for Memory {
                     }
                     run.wait().await;
                 };
-                __retry::finish::<Result<usize, Stopped<StoreError>>, _, _, _>(done)
+                done
             };
             #[allow(unreachable_code)] __ret
         })

@@ -2,7 +2,7 @@ async fn print_label(parcel: &Parcel) -> Result<(), Stopped<PrintError>> {
     #[allow(unused_imports)]
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
-    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    use __retry::Guard as _;
     let spec: &'static __retry::Spec = {
         static POLICY: __retry::Spec = __retry::Spec::checked(
             ::core::concat!(::core::module_path!(), "::", "print_label"),
@@ -18,30 +18,17 @@ async fn print_label(parcel: &Parcel) -> Result<(), Stopped<PrintError>> {
         }
         let body = ::core::pin::pin(async {
             if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                <Result<(), Stopped<PrintError>> as __retry::Outcome>::Tried,
+                ::core::result::Result<(), PrintError>,
             > {
                 return output;
             }
             printer().print(parcel).await
         });
-        let body = (&__retry::Return::<Result<(), Stopped<PrintError>>>::WRITTEN)
-            .body(body);
-        match run
-            .drive(
-                body,
-                |error| __retry::judged(
-                    error,
-                    |error| __retry::Classified::classify(error),
-                    (&__retry::probe(error)).describe(),
-                ),
-                |_| false,
-            )
-            .await
-        {
+        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
             ::core::ops::ControlFlow::Break(done) => break done,
             ::core::ops::ControlFlow::Continue(()) => {}
         }
         run.wait().await;
     };
-    __retry::finish::<Result<(), Stopped<PrintError>>, _, _, _>(done)
+    done
 }

@@ -2,7 +2,7 @@ async fn fetch(url: &str) -> Result<Page, Stopped<FetchError>> {
     #[allow(unused_imports)]
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
-    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    use __retry::Guard as _;
     let spec: &'static __retry::Spec = {
         static POLICY: __retry::Spec = __retry::Spec::checked(
             ::core::concat!(::core::module_path!(), "::", "fetch"),
@@ -20,30 +20,17 @@ async fn fetch(url: &str) -> Result<Page, Stopped<FetchError>> {
         let body = ::core::pin::pin(async {
             let attempt = &current;
             if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                <Result<Page, Stopped<FetchError>> as __retry::Outcome>::Tried,
+                ::core::result::Result<Page, FetchError>,
             > {
                 return output;
             }
             get(url, attempt.number()).__retry_guard().await
         });
-        let body = (&__retry::Return::<Result<Page, Stopped<FetchError>>>::WRITTEN)
-            .body(body);
-        match run
-            .drive(
-                body,
-                |error| __retry::judged(
-                    error,
-                    |error| __retry::Classified::classify(error),
-                    (&__retry::probe(error)).describe(),
-                ),
-                |_| false,
-            )
-            .await
-        {
+        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
             ::core::ops::ControlFlow::Break(done) => break done,
             ::core::ops::ControlFlow::Continue(()) => {}
         }
         run.wait().await;
     };
-    __retry::finish::<Result<Page, Stopped<FetchError>>, _, _, _>(done)
+    done
 }

@@ -2,7 +2,7 @@ async fn everything_that_awaits() -> Result<u64, Stopped<PayError>> {
     #[allow(unused_imports)]
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
-    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    use __retry::Guard as _;
     let spec: &'static __retry::Spec = {
         static POLICY: __retry::Spec = __retry::Spec::checked(
             ::core::concat!(::core::module_path!(), "::", "everything_that_awaits"),
@@ -18,7 +18,7 @@ async fn everything_that_awaits() -> Result<u64, Stopped<PayError>> {
         }
         let body = ::core::pin::pin(async {
             if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                <Result<u64, Stopped<PayError>> as __retry::Outcome>::Tried,
+                ::core::result::Result<u64, PayError>,
             > {
                 return output;
             }
@@ -33,24 +33,11 @@ async fn everything_that_awaits() -> Result<u64, Stopped<PayError>> {
             let e = sixth().__retry_guard().into_future().__retry_guard().await;
             Ok(a? + b? + c + d + e)
         });
-        let body = (&__retry::Return::<Result<u64, Stopped<PayError>>>::WRITTEN)
-            .body(body);
-        match run
-            .drive(
-                body,
-                |error| __retry::judged(
-                    error,
-                    |error| __retry::Classified::classify(error),
-                    (&__retry::probe(error)).describe(),
-                ),
-                |_| false,
-            )
-            .await
-        {
+        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
             ::core::ops::ControlFlow::Break(done) => break done,
             ::core::ops::ControlFlow::Continue(()) => {}
         }
         run.wait().await;
     };
-    __retry::finish::<Result<u64, Stopped<PayError>>, _, _, _>(done)
+    done
 }

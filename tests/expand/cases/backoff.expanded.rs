@@ -2,7 +2,7 @@ async fn ping() -> Result<(), Stopped<PingError>> {
     #[allow(unused_imports)]
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
-    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    use __retry::Guard as _;
     let spec: &'static __retry::Spec = {
         static POLICY: __retry::Spec = __retry::Spec::checked(
             ::core::concat!(::core::module_path!(), "::", "ping"),
@@ -23,30 +23,17 @@ async fn ping() -> Result<(), Stopped<PingError>> {
         }
         let body = ::core::pin::pin(async {
             if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                <Result<(), Stopped<PingError>> as __retry::Outcome>::Tried,
+                ::core::result::Result<(), PingError>,
             > {
                 return output;
             }
             send().__retry_guard().await
         });
-        let body = (&__retry::Return::<Result<(), Stopped<PingError>>>::WRITTEN)
-            .body(body);
-        match run
-            .drive(
-                body,
-                |error| __retry::judged(
-                    error,
-                    |error| __retry::Classified::classify(error),
-                    (&__retry::probe(error)).describe(),
-                ),
-                |_| false,
-            )
-            .await
-        {
+        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
             ::core::ops::ControlFlow::Break(done) => break done,
             ::core::ops::ControlFlow::Continue(()) => {}
         }
         run.wait().await;
     };
-    __retry::finish::<Result<(), Stopped<PingError>>, _, _, _>(done)
+    done
 }

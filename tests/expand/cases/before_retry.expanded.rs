@@ -3,7 +3,7 @@ impl Session {
         #[allow(unused_imports)]
         use ::retry_core::__private as __retry;
         #[allow(unused_imports)]
-        use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+        use __retry::Guard as _;
         let spec: &'static __retry::Spec = {
             static POLICY: __retry::Spec = __retry::Spec::checked(
                 ::core::concat!(::core::module_path!(), "::", "fetch"),
@@ -19,24 +19,14 @@ impl Session {
             }
             let body = ::core::pin::pin(async {
                 if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                    <Result<Page, Stopped<FetchError>> as __retry::Outcome>::Tried,
+                    ::core::result::Result<Page, FetchError>,
                 > {
                     return output;
                 }
                 self.get().__retry_guard().await
             });
-            let body = (&__retry::Return::<Result<Page, Stopped<FetchError>>>::WRITTEN)
-                .body(body);
             match run
-                .drive(
-                    body,
-                    |error| __retry::judged(
-                        error,
-                        |error| __retry::Classified::classify(error),
-                        (&__retry::probe(error)).describe(),
-                    ),
-                    |_| false,
-                )
+                .drive(body, |error| __retry::by_trait(error), __retry::accept)
                 .await
             {
                 ::core::ops::ControlFlow::Break(done) => break done,
@@ -51,6 +41,6 @@ impl Session {
                 run.before_retry(hook).await;
             }
         };
-        __retry::finish::<Result<Page, Stopped<FetchError>>, _, _, _>(done)
+        done
     }
 }

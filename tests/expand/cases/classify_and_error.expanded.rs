@@ -3,7 +3,8 @@ impl Service for Gateway {
         #[allow(unused_imports)]
         use ::retry_core::__private as __retry;
         #[allow(unused_imports)]
-        use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+        use __retry::{Guard as _, Known as _, Unknown as _};
+        use __retry::{Silent as _, Textual as _};
         let spec: &'static __retry::Spec = {
             static POLICY: __retry::Spec = __retry::Spec::checked(
                 ::core::concat!(::core::module_path!(), "::", "call"),
@@ -41,7 +42,7 @@ impl Service for Gateway {
                         |error: &FetchError| error.class(),
                         (&__retry::probe(error)).describe(),
                     ),
-                    |_| false,
+                    __retry::accept,
                 )
                 .await
             {

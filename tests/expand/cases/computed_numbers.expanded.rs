@@ -7,7 +7,7 @@ impl Search {
         #[allow(unused_imports)]
         use ::retry_core::__private as __retry;
         #[allow(unused_imports)]
-        use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+        use __retry::Guard as _;
         let spec = &{
             let name: &'static str = NAME;
             let policy: __retry::Policy = __retry::Policy::new(
@@ -34,24 +34,14 @@ impl Search {
             }
             let body = ::core::pin::pin(async {
                 if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                    <Result<Hits, Stopped<SearchError>> as __retry::Outcome>::Tried,
+                    ::core::result::Result<Hits, SearchError>,
                 > {
                     return output;
                 }
                 self.index.find(text).__retry_guard().await
             });
-            let body = (&__retry::Return::<Result<Hits, Stopped<SearchError>>>::WRITTEN)
-                .body(body);
             match run
-                .drive(
-                    body,
-                    |error| __retry::judged(
-                        error,
-                        |error| __retry::Classified::classify(error),
-                        (&__retry::probe(error)).describe(),
-                    ),
-                    |_| false,
-                )
+                .drive(body, |error| __retry::by_trait(error), __retry::accept)
                 .await
             {
                 ::core::ops::ControlFlow::Break(done) => break done,
@@ -59,6 +49,6 @@ impl Search {
             }
             run.wait().await;
         };
-        __retry::finish::<Result<Hits, Stopped<SearchError>>, _, _, _>(done)
+        done
     }
 }

@@ -22,5 +22,9 @@ const _: () = {
                 }
             }
         }
+        fn text(&self) -> ::core::option::Option<&dyn ::core::fmt::Display> {
+            use __retry::__private::{Silent as _, Textual as _};
+            (&__retry::__private::probe(self)).describe()?(self)
+        }
     }
 };

@@ -11,7 +11,7 @@ impl<'c, C: Client> Catalog<'c, C> {
         #[allow(unused_imports)]
         use ::retry_core::__private as __retry;
         #[allow(unused_imports)]
-        use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+        use __retry::Guard as _;
         let spec: &'static __retry::Spec = {
             static POLICY: __retry::Spec = __retry::Spec::checked(
                 ::core::concat!(::core::module_path!(), "::", "lines"),
@@ -27,25 +27,15 @@ impl<'c, C: Client> Catalog<'c, C> {
             }
             let body = ::core::pin::pin(async {
                 if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                    <Result<_, Stopped<C::Error>> as __retry::Outcome>::Tried,
+                    ::core::result::Result<_, C::Error>,
                 > {
                     return output;
                 }
                 self.client.check(of.as_ref()).__retry_guard().await?;
                 Ok(of.as_ref().lines().skip(from).take(to - from))
             });
-            let body = (&__retry::Return::<Result<_, Stopped<C::Error>>>::WRITTEN)
-                .body(body);
             match run
-                .drive(
-                    body,
-                    |error| __retry::judged(
-                        error,
-                        |error| __retry::Classified::classify(error),
-                        (&__retry::probe(error)).describe(),
-                    ),
-                    |_| false,
-                )
+                .drive(body, |error| __retry::by_trait(error), __retry::accept)
                 .await
             {
                 ::core::ops::ControlFlow::Break(done) => break done,
@@ -53,6 +43,6 @@ impl<'c, C: Client> Catalog<'c, C> {
             }
             run.wait().await;
         };
-        __retry::finish::<Result<_, Stopped<C::Error>>, _, _, _>(done)
+        done
     }
 }

@@ -4,7 +4,7 @@ impl Payments {
         #[allow(unused_imports)]
         use ::retry_core::__private as __retry;
         #[allow(unused_imports)]
-        use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+        use __retry::Guard as _;
         let spec: &'static __retry::Spec = {
             static POLICY: __retry::Spec = __retry::Spec::checked(
                 "payments.charge",
@@ -32,24 +32,14 @@ impl Payments {
             let body = ::core::pin::pin(async {
                 let key = derived;
                 if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                    <Result<Receipt, Stopped<PayError>> as __retry::Outcome>::Tried,
+                    ::core::result::Result<Receipt, PayError>,
                 > {
                     return output;
                 }
                 self.gateway.charge(order, key).__retry_guard().await
             });
-            let body = (&__retry::Return::<Result<Receipt, Stopped<PayError>>>::WRITTEN)
-                .body(body);
             match run
-                .drive(
-                    body,
-                    |error| __retry::judged(
-                        error,
-                        |error| __retry::Classified::classify(error),
-                        (&__retry::probe(error)).describe(),
-                    ),
-                    |_| false,
-                )
+                .drive(body, |error| __retry::by_trait(error), __retry::accept)
                 .await
             {
                 ::core::ops::ControlFlow::Break(done) => break done,
@@ -57,6 +47,6 @@ impl Payments {
             }
             run.wait().await;
         };
-        __retry::finish::<Result<Receipt, Stopped<PayError>>, _, _, _>(done)
+        done
     }
 }

@@ -2,7 +2,7 @@ async fn place(order: u64, mut count: u64) -> Result<u64, Stopped<OrderError>> {
     #[allow(unused_imports)]
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
-    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    use __retry::Guard as _;
     let spec: &'static __retry::Spec = {
         static POLICY: __retry::Spec = __retry::Spec::checked(
             "orders.place",
@@ -20,33 +20,20 @@ async fn place(order: u64, mut count: u64) -> Result<u64, Stopped<OrderError>> {
         let body = ::core::pin::pin(async {
             let key = derived;
             if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                <Result<u64, Stopped<OrderError>> as __retry::Outcome>::Tried,
+                ::core::result::Result<u64, OrderError>,
             > {
                 return output;
             }
             count += send(order, key).__retry_guard().await?;
             Ok(count)
         });
-        let body = (&__retry::Return::<Result<u64, Stopped<OrderError>>>::WRITTEN)
-            .body(body);
-        match run
-            .drive(
-                body,
-                |error| __retry::judged(
-                    error,
-                    |error| __retry::Classified::classify(error),
-                    (&__retry::probe(error)).describe(),
-                ),
-                |_| false,
-            )
-            .await
-        {
+        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
             ::core::ops::ControlFlow::Break(done) => break done,
             ::core::ops::ControlFlow::Continue(()) => {}
         }
         run.wait().await;
     };
-    __retry::finish::<Result<u64, Stopped<OrderError>>, _, _, _>(done)
+    done
 }
 ::core::compile_error! {
     "unknown unit `parsecs`; expected one of ns, us, ms, s, m, h"

@@ -2,7 +2,7 @@ async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
     #[allow(unused_imports)]
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
-    use __retry::{Guard as _, Known as _, Silent as _, Textual as _, Unknown as _};
+    use __retry::Guard as _;
     let spec: &'static __retry::Spec = {
         static POLICY: __retry::Spec = __retry::Spec::checked(
             ::core::concat!(::core::module_path!(), "::", "finished"),
@@ -18,22 +18,16 @@ async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
         }
         let body = ::core::pin::pin(async {
             if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                <Result<Job, Stopped<JobError>> as __retry::Outcome>::Tried,
+                ::core::result::Result<Job, JobError>,
             > {
                 return output;
             }
             status(id).__retry_guard().await
         });
-        let body = (&__retry::Return::<Result<Job, Stopped<JobError>>>::WRITTEN)
-            .body(body);
         match run
             .drive(
                 body,
-                |error| __retry::judged(
-                    error,
-                    |error| __retry::Classified::classify(error),
-                    (&__retry::probe(error)).describe(),
-                ),
+                |error| __retry::by_trait(error),
                 |value| __retry::rejected(value, |job: &Job| !job.is_done()),
             )
             .await
@@ -43,5 +37,5 @@ async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
         }
         run.wait().await;
     };
-    __retry::finish::<Result<Job, Stopped<JobError>>, _, _, _>(done)
+    done
 }

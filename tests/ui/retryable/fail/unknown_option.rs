@@ -5,7 +5,7 @@ async fn near() -> Result<(), Stopped<std::io::Error>> {
     Ok(())
 }
 
-#[retryable(idempotent, max_attempts = 3, deadline = "5s", retries(3, 4), on = |x, y| x + y)]
+#[retryable(idempotent, max_attempts = 3, deadline = "5s", colour(3, 4), shape = |x, y| x + y)]
 async fn far() -> Result<(), Stopped<std::io::Error>> {
     Ok(())
 }
