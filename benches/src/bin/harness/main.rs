@@ -1,6 +1,7 @@
 //! Measures every subject in one run, and holds ours to its bounds.
 //!
-//! Without arguments: everything, printed and written to `benches/RESULTS.md`.
+//! Without arguments: everything, printed and written to `benches/RESULTS.md`,
+//! its first table also to the README.
 //! With `--check`: what has a bound in instructions, allocations or bytes; one
 //! that does not hold is an error. Times are reported and never checked.
 
@@ -11,6 +12,7 @@ mod decision;
 mod instructions;
 mod machine;
 mod measured;
+mod readme;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -39,6 +41,9 @@ fn main() -> ExitCode {
 fn report() -> Result<()> {
     let report = report::markdown(&Measured::everything()?)?;
     print!("{report}");
+    let readme_path = package().join("../README.md");
+    let readme = std::fs::read_to_string(&readme_path).context("read README.md")?;
+    std::fs::write(&readme_path, readme::quoting(&report, &readme)?).context("write README.md")?;
     let path = package().join("RESULTS.md");
     std::fs::write(&path, report).with_context(|| format!("write {}", path.display()))
 }
