@@ -233,8 +233,8 @@ mod sentences {
         check(
             &block_on(&VirtualClock::new(), late).unwrap_err(),
             StopReason::DeadlineExceeded,
-            "deadline_exceeded before its first attempt, because 0s have passed, and the \
-             deadline is 0s",
+            "deadline_exceeded before its first attempt, because 0s have passed, and what is \
+             around the operation left it 0s",
         );
     }
 
