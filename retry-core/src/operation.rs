@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::ops::ControlFlow;
 use std::pin::pin;
 
 use crate::attempt::Attempt;
@@ -120,13 +119,12 @@ impl<C, R> Operation<C, R> {
         }
         loop {
             run.begin()?;
-            let body = pin!(attempt(run.attempt()));
+            let body = pin!(Some(attempt(run.attempt())));
             let judge = |error: &E| Judged::new(classify.failure(error), C::describe());
-            let driven = run.drive(body, judge, |value: &T| reject.rejects(value));
-            if let ControlFlow::Break(result) = driven.await {
+            let turn = run.turn(body, judge, |value: &T| reject.rejects(value));
+            if let Some(result) = turn.await {
                 return result;
             }
-            run.wait().await;
         }
     }
 }

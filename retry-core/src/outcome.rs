@@ -3,7 +3,6 @@
 use std::fmt;
 use std::future::{Pending, pending};
 use std::marker::PhantomData;
-use std::pin::Pin;
 
 use crate::stopped::Stopped;
 
@@ -129,7 +128,7 @@ pub trait Known {
 
     /// The body's future as it is.
     #[inline]
-    fn body<'b, F>(&self, body: Pin<&'b mut F>) -> Pin<&'b mut F>
+    fn body<F>(&self, body: F) -> F
     where
         F: Future<Output = Self::Tried>,
     {
@@ -149,12 +148,8 @@ impl<R: OutcomeAs<E>, E> Known for ReturnAs<R, E> {
 /// a future of any type stands for the body's, so that nothing else is.
 pub trait Unknown<E> {
     /// A future that never is: no program runs that asks for it.
-    fn body<'b, F, T>(&self, _: Pin<&'b mut F>) -> Pin<&'b mut Pending<Result<T, E>>>
-    where
-        T: 'b,
-        E: 'b,
-    {
-        Pin::new(Box::leak(Box::new(pending())))
+    fn body<F, T>(&self, _: F) -> Pending<Result<T, E>> {
+        pending()
     }
 }
 

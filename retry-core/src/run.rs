@@ -3,10 +3,10 @@
 //!
 //! [`Operation`]: crate::Operation
 
-mod drive;
 mod spec;
 #[cfg_attr(not(feature = "tracing"), path = "run/no_trace.rs")]
 mod trace;
+mod turn;
 
 use std::fmt;
 use std::future::Future;
@@ -34,9 +34,9 @@ use crate::scope::{self, Frame};
 use crate::stop::Stop;
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
-use drive::{Driven, Hooked, Waited};
 pub use spec::Spec;
 use trace::Trace;
+use turn::{Hooked, Turn};
 
 /// An error's text, where it has one.
 pub type Describe<E> = for<'a> fn(&'a E) -> Option<&'a dyn fmt::Display>;
@@ -58,8 +58,8 @@ impl<E> Judged<E> {
 
 /// One operation in progress.
 ///
-/// Turn by turn: [`begin`](Self::begin), [`drive`](Self::drive) the body, and,
-/// unless that gave the result, [`wait`](Self::wait).
+/// [`turn`](Self::turn) after turn until one gives the result, with
+/// [`before_retry`](Self::before_retry) between them, if there is a hook.
 ///
 /// It lies in the operation's future, so it is small: what only a few
 /// operations need is allocated when they need it. And an operation whose first
@@ -203,7 +203,8 @@ impl<'a, E> Run<'a, E> {
         }
     }
 
-    /// Starts the next attempt.
+    /// Starts the next attempt, for a body that wants to know which one it is;
+    /// otherwise the turn does.
     ///
     /// # Errors
     /// The policy cannot be used, or leaves no attempt or no time.
@@ -236,20 +237,21 @@ impl<'a, E> Run<'a, E> {
         Ok(())
     }
 
-    /// Drives the body to its end, or to the cut, and judges what it gave.
+    /// One turn: begins an attempt, unless that was done, drives the body to its
+    /// end or to the cut, judges what it gave, and waits where another follows.
     #[inline]
-    pub fn drive<'r, T, F, C, R>(
+    pub fn turn<'r, T, F, C, R>(
         &'r mut self,
-        body: Pin<&'r mut F>,
+        body: Pin<&'r mut Option<F>>,
         judge: C,
         reject: R,
-    ) -> Driven<'r, 'a, E, F, C, R>
+    ) -> Turn<'r, 'a, E, F, C, R>
     where
         F: Future<Output = Result<T, E>>,
         C: FnMut(&E) -> Judged<E>,
         R: FnMut(&T) -> bool,
     {
-        Driven::new(self, body, judge, reject)
+        Turn::new(self, body, judge, reject)
     }
 
     /// Drives what runs between a wait and the next attempt. Cut at the deadline.
@@ -258,12 +260,6 @@ impl<'a, E> Run<'a, E> {
         hook: Pin<&'r mut F>,
     ) -> Hooked<'r, 'a, E, F> {
         Hooked::new(self, hook)
-    }
-
-    /// Waits for the next attempt. A turn of the executor passes at least.
-    #[inline]
-    pub const fn wait(&mut self) -> Waited<'_, 'a, E> {
-        Waited::new(self)
     }
 
     /// The attempt that is running, for the body.

@@ -33,19 +33,15 @@ use crate::inferred::inferred;
 ///     let mut run = __retry::Run::new(spec, retrier);
 ///     let derived = run.derive_key(&(order.id));
 ///     let done = loop {
-///         if let Err(stopped) = run.begin() {
-///             break Err(stopped);
-///         }
-///         let body = pin!(async {
+///         let body = pin!(Some(async {
 ///             let key = derived;
 ///             if let Some(output) = None::<Result<Receipt, PayError>> { return output; }
 ///             self.gateway.charge(order, key).__retry_guard().await
-///         });
-///         match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
-///             ControlFlow::Break(done) => break done,
-///             ControlFlow::Continue(()) => {}
+///         }));
+///         let judge = |error| __retry::by_trait(error);
+///         if let Some(done) = run.turn(body, judge, __retry::accept).await {
+///             break done;
 ///         }
-///         run.wait().await;
 ///     };
 ///     __retry::finish::<Result<Receipt, Stopped<PayError>>, …>(done)
 /// }
@@ -158,10 +154,20 @@ impl Lowered<'_> {
         place: &impl Fn(TokenStream) -> TokenStream,
     ) -> TokenStream {
         let ours = Span::mixed_site();
-        let attempt = &self.plan.attempt;
-        let made = attempt.as_ref().map(|_| quote_spanned!(ours=> let current = run.attempt();));
+        // Only a body that wants to know which attempt it is needs one begun.
+        let begun = self.plan.attempt.as_ref().map(|_| {
+            quote_spanned! {ours=>
+                if let ::core::result::Result::Err(stopped) = run.begin() {
+                    break ::core::result::Result::Err(stopped);
+                }
+                let current = run.attempt();
+            }
+        });
         let body = self.body(body);
-        let written = self.written();
+        let body = match self.written() {
+            Some(written) => quote_spanned!(ours=> #written.body(#body)),
+            None => body,
+        };
         let judge = self.judge(place);
         let reject = self.reject(place);
         let hook = self.before_retry(place);
@@ -170,17 +176,11 @@ impl Lowered<'_> {
         let only = (turns == Turns::One).then(|| quote!(::core::unreachable!();));
         quote_spanned! {ours=>
             let done = #turn {
-                if let ::core::result::Result::Err(stopped) = run.begin() {
-                    break ::core::result::Result::Err(stopped);
+                #begun
+                let body = ::core::pin::pin!(::core::option::Option::Some(#body));
+                if let ::core::option::Option::Some(done) = run.turn(body, #judge, #reject).await {
+                    break done;
                 }
-                #made
-                let body = ::core::pin::pin!(#body);
-                #written
-                match run.drive(body, #judge, #reject).await {
-                    ::core::ops::ControlFlow::Break(done) => break done,
-                    ::core::ops::ControlFlow::Continue(()) => {}
-                }
-                run.wait().await;
                 #hook
                 #only
             };
@@ -354,18 +354,17 @@ impl Lowered<'_> {
         }
     }
 
-    /// `let body = …;`, a body of another type where the written one is wrong.
+    /// What gives the body another type where the written one is wrong.
     fn written(&self) -> Option<TokenStream> {
         if self.written_result().is_some() {
             return None;
         }
         let output = inferred(&self.plan.output);
         let ours = self.output().ours().first;
-        let written = match &self.plan.error {
+        Some(match &self.plan.error {
             Some(error) => quote_spanned!(ours=> (&__retry::ReturnAs::<#output, #error>::WRITTEN)),
             None => quote_spanned!(ours=> (&__retry::Return::<#output>::WRITTEN)),
-        };
-        Some(quote_spanned!(Span::mixed_site()=> let body = #written.body(body);))
+        })
     }
 
     /// The `T` and `E` of a return type that is written as `Result<T, Stopped<E>>`,

@@ -1,5 +1,7 @@
 //! One span an operation and one an attempt.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};

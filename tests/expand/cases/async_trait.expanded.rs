@@ -47,26 +47,23 @@ impl Store for Memory {
                 let mut run = __retry::Run::new(spec, ::core::option::Option::None);
                 let derived = run.derive_key(&(id));
                 let done = loop {
-                    if let ::core::result::Result::Err(stopped) = run.begin() {
-                        break ::core::result::Result::Err(stopped);
-                    }
-                    let body = ::core::pin::pin(async {
-                        let key = derived;
-                        if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                            ::core::result::Result<usize, StoreError>,
-                        > {
-                            return output;
-                        }
-                        __self.insert(id, &text, key).__retry_guard().await
-                    });
-                    match run
-                        .drive(body, |error| __retry::by_trait(error), __retry::accept)
+                    let body = ::core::pin::pin(
+                        ::core::option::Option::Some(async {
+                            let key = derived;
+                            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                                ::core::result::Result<usize, StoreError>,
+                            > {
+                                return output;
+                            }
+                            __self.insert(id, &text, key).__retry_guard().await
+                        }),
+                    );
+                    if let ::core::option::Option::Some(done) = run
+                        .turn(body, |error| __retry::by_trait(error), __retry::accept)
                         .await
                     {
-                        ::core::ops::ControlFlow::Break(done) => break done,
-                        ::core::ops::ControlFlow::Continue(()) => {}
+                        break done;
                     }
-                    run.wait().await;
                 };
                 done
             };

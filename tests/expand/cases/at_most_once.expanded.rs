@@ -13,22 +13,22 @@ async fn print_label(parcel: &Parcel) -> Result<(), Stopped<PrintError>> {
     };
     let mut run = __retry::Run::new(spec, ::core::option::Option::None);
     let done = loop {
-        if let ::core::result::Result::Err(stopped) = run.begin() {
-            break ::core::result::Result::Err(stopped);
+        let body = ::core::pin::pin(
+            ::core::option::Option::Some(async {
+                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                    ::core::result::Result<(), PrintError>,
+                > {
+                    return output;
+                }
+                printer().print(parcel).await
+            }),
+        );
+        if let ::core::option::Option::Some(done) = run
+            .turn(body, |error| __retry::by_trait(error), __retry::accept)
+            .await
+        {
+            break done;
         }
-        let body = ::core::pin::pin(async {
-            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                ::core::result::Result<(), PrintError>,
-            > {
-                return output;
-            }
-            printer().print(parcel).await
-        });
-        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
-            ::core::ops::ControlFlow::Break(done) => break done,
-            ::core::ops::ControlFlow::Continue(()) => {}
-        }
-        run.wait().await;
     };
     done
 }

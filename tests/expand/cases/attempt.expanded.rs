@@ -17,20 +17,23 @@ async fn fetch(url: &str) -> Result<Page, Stopped<FetchError>> {
             break ::core::result::Result::Err(stopped);
         }
         let current = run.attempt();
-        let body = ::core::pin::pin(async {
-            let attempt = &current;
-            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                ::core::result::Result<Page, FetchError>,
-            > {
-                return output;
-            }
-            get(url, attempt.number()).__retry_guard().await
-        });
-        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
-            ::core::ops::ControlFlow::Break(done) => break done,
-            ::core::ops::ControlFlow::Continue(()) => {}
+        let body = ::core::pin::pin(
+            ::core::option::Option::Some(async {
+                let attempt = &current;
+                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                    ::core::result::Result<Page, FetchError>,
+                > {
+                    return output;
+                }
+                get(url, attempt.number()).__retry_guard().await
+            }),
+        );
+        if let ::core::option::Option::Some(done) = run
+            .turn(body, |error| __retry::by_trait(error), __retry::accept)
+            .await
+        {
+            break done;
         }
-        run.wait().await;
     };
     done
 }

@@ -13,31 +13,31 @@ async fn everything_that_awaits() -> Result<u64, Stopped<PayError>> {
     };
     let mut run = __retry::Run::new(spec, ::core::option::Option::None);
     let done = loop {
-        if let ::core::result::Result::Err(stopped) = run.begin() {
-            break ::core::result::Result::Err(stopped);
+        let body = ::core::pin::pin(
+            ::core::option::Option::Some(async {
+                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                    ::core::result::Result<u64, PayError>,
+                > {
+                    return output;
+                }
+                let (a, b) = tokio::join!(
+                    (first()).__retry_guard(), (second()).__retry_guard()
+                );
+                let c = timeout(LIMIT, (third()).__retry_guard()).__retry_guard().await?;
+                let d = tokio::select! {
+                    n = (fourth()).__retry_guard(), if a.is_ok() => n ?, else => fifth()
+                    .__retry_guard(). await,
+                };
+                let e = sixth().__retry_guard().into_future().__retry_guard().await;
+                Ok(a? + b? + c + d + e)
+            }),
+        );
+        if let ::core::option::Option::Some(done) = run
+            .turn(body, |error| __retry::by_trait(error), __retry::accept)
+            .await
+        {
+            break done;
         }
-        let body = ::core::pin::pin(async {
-            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                ::core::result::Result<u64, PayError>,
-            > {
-                return output;
-            }
-            let (a, b) = tokio::join!(
-                (first()).__retry_guard(), (second()).__retry_guard()
-            );
-            let c = timeout(LIMIT, (third()).__retry_guard()).__retry_guard().await?;
-            let d = tokio::select! {
-                n = (fourth()).__retry_guard(), if a.is_ok() => n ?, else => fifth()
-                .__retry_guard(). await,
-            };
-            let e = sixth().__retry_guard().into_future().__retry_guard().await;
-            Ok(a? + b? + c + d + e)
-        });
-        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
-            ::core::ops::ControlFlow::Break(done) => break done,
-            ::core::ops::ControlFlow::Continue(()) => {}
-        }
-        run.wait().await;
     };
     done
 }

@@ -18,22 +18,22 @@ async fn ping() -> Result<(), Stopped<PingError>> {
     };
     let mut run = __retry::Run::new(spec, ::core::option::Option::None);
     let done = loop {
-        if let ::core::result::Result::Err(stopped) = run.begin() {
-            break ::core::result::Result::Err(stopped);
+        let body = ::core::pin::pin(
+            ::core::option::Option::Some(async {
+                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                    ::core::result::Result<(), PingError>,
+                > {
+                    return output;
+                }
+                send().__retry_guard().await
+            }),
+        );
+        if let ::core::option::Option::Some(done) = run
+            .turn(body, |error| __retry::by_trait(error), __retry::accept)
+            .await
+        {
+            break done;
         }
-        let body = ::core::pin::pin(async {
-            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                ::core::result::Result<(), PingError>,
-            > {
-                return output;
-            }
-            send().__retry_guard().await
-        });
-        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
-            ::core::ops::ControlFlow::Break(done) => break done,
-            ::core::ops::ControlFlow::Continue(()) => {}
-        }
-        run.wait().await;
     };
     done
 }

@@ -14,25 +14,22 @@ impl Session {
         };
         let mut run = __retry::Run::new(spec, ::core::option::Option::None);
         let done = loop {
-            if let ::core::result::Result::Err(stopped) = run.begin() {
-                break ::core::result::Result::Err(stopped);
-            }
-            let body = ::core::pin::pin(async {
-                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                    ::core::result::Result<Page, FetchError>,
-                > {
-                    return output;
-                }
-                self.get().__retry_guard().await
-            });
-            match run
-                .drive(body, |error| __retry::by_trait(error), __retry::accept)
+            let body = ::core::pin::pin(
+                ::core::option::Option::Some(async {
+                    if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                        ::core::result::Result<Page, FetchError>,
+                    > {
+                        return output;
+                    }
+                    self.get().__retry_guard().await
+                }),
+            );
+            if let ::core::option::Option::Some(done) = run
+                .turn(body, |error| __retry::by_trait(error), __retry::accept)
                 .await
             {
-                ::core::ops::ControlFlow::Break(done) => break done,
-                ::core::ops::ControlFlow::Continue(()) => {}
+                break done;
             }
-            run.wait().await;
             {
                 let hook = ::core::pin::pin(async {
                     let done: () = (self.refresh()).__retry_guard().await;

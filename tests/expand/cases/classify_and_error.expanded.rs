@@ -15,27 +15,27 @@ impl Service for Gateway {
         };
         let mut run = __retry::Run::new(spec, ::core::option::Option::None);
         let done = loop {
-            if let ::core::result::Result::Err(stopped) = run.begin() {
-                break ::core::result::Result::Err(stopped);
-            }
-            let body = ::core::pin::pin(async {
-                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                    <Result<
-                        Response,
-                        tonic::Status,
-                    > as __retry::OutcomeAs<FetchError>>::Tried,
-                > {
-                    return output;
-                }
-                fetch(&request).__retry_guard().await
-            });
-            let body = (&__retry::ReturnAs::<
-                Result<Response, tonic::Status>,
-                FetchError,
-            >::WRITTEN)
-                .body(body);
-            match run
-                .drive(
+            let body = ::core::pin::pin(
+                ::core::option::Option::Some(
+                    (&__retry::ReturnAs::<
+                        Result<Response, tonic::Status>,
+                        FetchError,
+                    >::WRITTEN)
+                        .body(async {
+                            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                                <Result<
+                                    Response,
+                                    tonic::Status,
+                                > as __retry::OutcomeAs<FetchError>>::Tried,
+                            > {
+                                return output;
+                            }
+                            fetch(&request).__retry_guard().await
+                        }),
+                ),
+            );
+            if let ::core::option::Option::Some(done) = run
+                .turn(
                     body,
                     |error| __retry::judged(
                         error,
@@ -46,10 +46,8 @@ impl Service for Gateway {
                 )
                 .await
             {
-                ::core::ops::ControlFlow::Break(done) => break done,
-                ::core::ops::ControlFlow::Continue(()) => {}
+                break done;
             }
-            run.wait().await;
         };
         __retry::finish_as::<Result<Response, tonic::Status>, FetchError, _, _>(done)
     }

@@ -22,26 +22,23 @@ impl<'c, C: Client> Catalog<'c, C> {
         };
         let mut run = __retry::Run::new(spec, ::core::option::Option::None);
         let done = loop {
-            if let ::core::result::Result::Err(stopped) = run.begin() {
-                break ::core::result::Result::Err(stopped);
-            }
-            let body = ::core::pin::pin(async {
-                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                    ::core::result::Result<_, C::Error>,
-                > {
-                    return output;
-                }
-                self.client.check(of.as_ref()).__retry_guard().await?;
-                Ok(of.as_ref().lines().skip(from).take(to - from))
-            });
-            match run
-                .drive(body, |error| __retry::by_trait(error), __retry::accept)
+            let body = ::core::pin::pin(
+                ::core::option::Option::Some(async {
+                    if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                        ::core::result::Result<_, C::Error>,
+                    > {
+                        return output;
+                    }
+                    self.client.check(of.as_ref()).__retry_guard().await?;
+                    Ok(of.as_ref().lines().skip(from).take(to - from))
+                }),
+            );
+            if let ::core::option::Option::Some(done) = run
+                .turn(body, |error| __retry::by_trait(error), __retry::accept)
                 .await
             {
-                ::core::ops::ControlFlow::Break(done) => break done,
-                ::core::ops::ControlFlow::Continue(()) => {}
+                break done;
             }
-            run.wait().await;
         };
         done
     }

@@ -26,26 +26,23 @@ impl Payments {
         );
         let derived = run.derive_key(&(order.id));
         let done = loop {
-            if let ::core::result::Result::Err(stopped) = run.begin() {
-                break ::core::result::Result::Err(stopped);
-            }
-            let body = ::core::pin::pin(async {
-                let key = derived;
-                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                    ::core::result::Result<Receipt, PayError>,
-                > {
-                    return output;
-                }
-                self.gateway.charge(order, key).__retry_guard().await
-            });
-            match run
-                .drive(body, |error| __retry::by_trait(error), __retry::accept)
+            let body = ::core::pin::pin(
+                ::core::option::Option::Some(async {
+                    let key = derived;
+                    if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                        ::core::result::Result<Receipt, PayError>,
+                    > {
+                        return output;
+                    }
+                    self.gateway.charge(order, key).__retry_guard().await
+                }),
+            );
+            if let ::core::option::Option::Some(done) = run
+                .turn(body, |error| __retry::by_trait(error), __retry::accept)
                 .await
             {
-                ::core::ops::ControlFlow::Break(done) => break done,
-                ::core::ops::ControlFlow::Continue(()) => {}
+                break done;
             }
-            run.wait().await;
         };
         done
     }

@@ -13,23 +13,23 @@ async fn balance(account: &str) -> Result<Money, Stopped<PayError>> {
     };
     let mut run = __retry::Run::new(spec, ::core::option::Option::None);
     let done = loop {
-        if let ::core::result::Result::Err(stopped) = run.begin() {
-            break ::core::result::Result::Err(stopped);
+        let body = ::core::pin::pin(
+            ::core::option::Option::Some(async {
+                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                    ::core::result::Result<Money, PayError>,
+                > {
+                    return output;
+                }
+                let answer = ask(account).__retry_guard().await?;
+                Ok(answer.balance)
+            }),
+        );
+        if let ::core::option::Option::Some(done) = run
+            .turn(body, |error| __retry::by_trait(error), __retry::accept)
+            .await
+        {
+            break done;
         }
-        let body = ::core::pin::pin(async {
-            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                ::core::result::Result<Money, PayError>,
-            > {
-                return output;
-            }
-            let answer = ask(account).__retry_guard().await?;
-            Ok(answer.balance)
-        });
-        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
-            ::core::ops::ControlFlow::Break(done) => break done,
-            ::core::ops::ControlFlow::Continue(()) => {}
-        }
-        run.wait().await;
     };
     done
 }

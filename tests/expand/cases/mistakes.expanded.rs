@@ -14,24 +14,24 @@ async fn place(order: u64, mut count: u64) -> Result<u64, Stopped<OrderError>> {
     let mut run = __retry::Run::new(spec, ::core::option::Option::None);
     let derived = run.derive_key(&(order));
     let done = loop {
-        if let ::core::result::Result::Err(stopped) = run.begin() {
-            break ::core::result::Result::Err(stopped);
+        let body = ::core::pin::pin(
+            ::core::option::Option::Some(async {
+                let key = derived;
+                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                    ::core::result::Result<u64, OrderError>,
+                > {
+                    return output;
+                }
+                count += send(order, key).__retry_guard().await?;
+                Ok(count)
+            }),
+        );
+        if let ::core::option::Option::Some(done) = run
+            .turn(body, |error| __retry::by_trait(error), __retry::accept)
+            .await
+        {
+            break done;
         }
-        let body = ::core::pin::pin(async {
-            let key = derived;
-            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                ::core::result::Result<u64, OrderError>,
-            > {
-                return output;
-            }
-            count += send(order, key).__retry_guard().await?;
-            Ok(count)
-        });
-        match run.drive(body, |error| __retry::by_trait(error), __retry::accept).await {
-            ::core::ops::ControlFlow::Break(done) => break done,
-            ::core::ops::ControlFlow::Continue(()) => {}
-        }
-        run.wait().await;
     };
     done
 }

@@ -13,29 +13,26 @@ async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
     };
     let mut run = __retry::Run::new(spec, ::core::option::Option::None);
     let done = loop {
-        if let ::core::result::Result::Err(stopped) = run.begin() {
-            break ::core::result::Result::Err(stopped);
-        }
-        let body = ::core::pin::pin(async {
-            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                ::core::result::Result<Job, JobError>,
-            > {
-                return output;
-            }
-            status(id).__retry_guard().await
-        });
-        match run
-            .drive(
+        let body = ::core::pin::pin(
+            ::core::option::Option::Some(async {
+                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                    ::core::result::Result<Job, JobError>,
+                > {
+                    return output;
+                }
+                status(id).__retry_guard().await
+            }),
+        );
+        if let ::core::option::Option::Some(done) = run
+            .turn(
                 body,
                 |error| __retry::by_trait(error),
                 |value| __retry::rejected(value, |job: &Job| !job.is_done()),
             )
             .await
         {
-            ::core::ops::ControlFlow::Break(done) => break done,
-            ::core::ops::ControlFlow::Continue(()) => {}
+            break done;
         }
-        run.wait().await;
     };
     done
 }

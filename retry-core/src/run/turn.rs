@@ -1,8 +1,7 @@
-//! The futures of a turn: an attempt, and the wait after it.
+//! The futures that a loop awaits: its turns, and what runs between them.
 
 use std::fmt;
 use std::future::Future;
-use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -15,24 +14,26 @@ use crate::safety::Safety;
 use crate::scope;
 use crate::stopped::Stopped;
 
-/// An attempt that is being driven. `Break` with the operation's result, or
-/// `Continue` when a wait follows.
+/// A turn: an attempt and, where another follows, the wait for it. `Some` with
+/// the operation's result, or `None` when it is the next attempt's turn.
 ///
-/// It judges what the body gave where the body gave it: an error is moved only
-/// when there is one.
+/// One future for both, because each that a function awaits costs its author a
+/// millisecond of the compiler. It judges what the body gave where the body gave
+/// it: an error is moved only when there is one.
 #[must_use = "futures do nothing unless polled"]
-pub struct Driven<'r, 'a, E, F, C, R> {
+pub struct Turn<'r, 'a, E, F, C, R> {
     run: &'r mut Run<'a, E>,
-    body: Pin<&'r mut F>,
+    /// Nothing once it failed or was cut: it holds nothing during the wait.
+    body: Pin<&'r mut Option<F>>,
     judge: C,
     reject: R,
 }
 
-impl<'r, 'a, E, F, C, R> Driven<'r, 'a, E, F, C, R> {
+impl<'r, 'a, E, F, C, R> Turn<'r, 'a, E, F, C, R> {
     #[inline]
     pub(super) const fn new(
         run: &'r mut Run<'a, E>,
-        body: Pin<&'r mut F>,
+        body: Pin<&'r mut Option<F>>,
         judge: C,
         reject: R,
     ) -> Self {
@@ -41,41 +42,50 @@ impl<'r, 'a, E, F, C, R> Driven<'r, 'a, E, F, C, R> {
 }
 
 // No field is pinned in place.
-impl<E, F, C, R> Unpin for Driven<'_, '_, E, F, C, R> {}
+impl<E, F, C, R> Unpin for Turn<'_, '_, E, F, C, R> {}
 
-impl<T, E, F, C, R> Future for Driven<'_, '_, E, F, C, R>
+impl<T, E, F, C, R> Future for Turn<'_, '_, E, F, C, R>
 where
     F: Future<Output = Result<T, E>>,
     C: FnMut(&E) -> Judged<E>,
     R: FnMut(&T) -> bool,
 {
-    type Output = ControlFlow<Result<T, Stopped<E>>>;
+    type Output = Option<Result<T, Stopped<E>>>;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { run, body, judge, reject } = &mut *self;
-        let mut failed = None;
-        let polled = run.poll_inside(|| match body.as_mut().poll(cx) {
-            Poll::Ready(Ok(value)) => Poll::Ready(Some(value)),
-            Poll::Ready(Err(error)) => {
-                keep(&mut failed, error);
-                Poll::Ready(None)
+        if run.phase > Phase::PlainTimed {
+            match run.before_body(cx) {
+                Before::Body => {}
+                Before::Stopped(stopped) => return Poll::Ready(Some(Err(stopped))),
+                Before::Waited => return Poll::Ready(None),
+                Before::Waiting => return Poll::Pending,
             }
-            Poll::Pending => Poll::Pending,
-        });
+        }
+        let mut failed = None;
+        let polled =
+            run.poll_inside(|| match body.as_mut().as_pin_mut().map(|body| body.poll(cx)) {
+                Some(Poll::Ready(Ok(value))) => Poll::Ready(Some(value)),
+                Some(Poll::Ready(Err(error))) => {
+                    keep(&mut failed, error);
+                    Poll::Ready(None)
+                }
+                Some(Poll::Pending) | None => Poll::Pending,
+            });
         let stopped = match polled {
             Poll::Ready(Some(value)) => {
                 // Nothing failed: without this, the compiler asks once more.
                 std::mem::forget(failed);
                 // A rejected value that no attempt can follow is the caller's.
-                if reject(&value) {
-                    if run.fail(Judged::new(Failure::rejected(), None), None).is_none() {
-                        return Poll::Ready(ControlFlow::Continue(()));
-                    }
-                } else {
+                if !reject(&value) {
                     run.succeed();
+                    return Poll::Ready(Some(Ok(value)));
                 }
-                return Poll::Ready(ControlFlow::Break(Ok(value)));
+                if run.fail(Judged::new(Failure::rejected(), None), None).is_some() {
+                    return Poll::Ready(Some(Ok(value)));
+                }
+                None
             }
             Poll::Ready(None) => {
                 let cut = Judged::new(Failure::timeout(), None);
@@ -86,10 +96,61 @@ where
                 Poll::Pending => return Poll::Pending,
             },
         };
-        Poll::Ready(match stopped {
-            Some(stopped) => ControlFlow::Break(Err(stopped)),
-            None => ControlFlow::Continue(()),
-        })
+        body.set(None);
+        match stopped {
+            Some(stopped) => Poll::Ready(Some(Err(stopped))),
+            None => run.poll_wait(cx).map(|()| None),
+        }
+    }
+}
+
+/// What a turn finds that does not begin with the first attempt of a plain
+/// operation.
+enum Before<E> {
+    /// An attempt that runs, or has just begun.
+    Body,
+    Stopped(Stopped<E>),
+    /// The wait is over.
+    Waited,
+    Waiting,
+}
+
+impl<E> Run<'_, E> {
+    #[cold]
+    fn before_body(&mut self, cx: &mut Context<'_>) -> Before<E> {
+        match self.phase {
+            Phase::Fresh | Phase::Between => match self.begin() {
+                Ok(()) => Before::Body,
+                Err(stopped) => Before::Stopped(stopped),
+            },
+            Phase::Yield | Phase::Wait => match self.poll_wait(cx) {
+                Poll::Ready(()) => Before::Waited,
+                Poll::Pending => Before::Waiting,
+            },
+            _ => Before::Body,
+        }
+    }
+
+    /// Waits for the next attempt. A turn of the executor passes at least.
+    fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.phase == Phase::Yield {
+            self.phase = Phase::Wait;
+            if self.until > self.elapsed {
+                self.set_timer(self.until);
+                ready!(self.poll_timer(cx));
+            }
+            // Nothing to wait for, or a timer that is ready at once: the
+            // executor gets its turn all the same.
+            self.until = Nanos::ZERO;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if !self.until.is_zero() {
+            ready!(self.poll_timer(cx));
+        }
+        self.phase = Phase::Between;
+        self.elapsed = self.now();
+        Poll::Ready(())
     }
 }
 
@@ -123,47 +184,6 @@ impl<E, F: Future<Output = ()>> Future for Hooked<'_, '_, E, F> {
             return Poll::Pending;
         }
         // A cut shows in the time that the next attempt is judged by.
-        run.elapsed = run.now();
-        Poll::Ready(())
-    }
-}
-
-/// The wait before the next attempt.
-#[must_use = "futures do nothing unless polled"]
-pub struct Waited<'r, 'a, E> {
-    run: &'r mut Run<'a, E>,
-}
-
-impl<'r, 'a, E> Waited<'r, 'a, E> {
-    pub(super) const fn new(run: &'r mut Run<'a, E>) -> Self {
-        Self { run }
-    }
-}
-
-impl<E> Future for Waited<'_, '_, E> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let run = &mut *self.run;
-        match run.phase {
-            Phase::Yield => {
-                run.phase = Phase::Wait;
-                if run.until > run.elapsed {
-                    run.set_timer(run.until);
-                    if run.poll_timer(cx).is_pending() {
-                        return Poll::Pending;
-                    }
-                }
-                // Nothing to wait for, or a timer that is ready at once: the
-                // executor gets its turn all the same.
-                run.phase = Phase::Between;
-                cx.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            Phase::Wait => ready!(run.poll_timer(cx)),
-            _ => {}
-        }
-        run.phase = Phase::Between;
         run.elapsed = run.now();
         Poll::Ready(())
     }
@@ -269,20 +289,14 @@ impl<E> Run<'_, E> {
     }
 }
 
-impl<E, F, C, R> fmt::Debug for Driven<'_, '_, E, F, C, R> {
+impl<E, F, C, R> fmt::Debug for Turn<'_, '_, E, F, C, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driven").field("run", &self.run).finish_non_exhaustive()
+        f.debug_struct("Turn").field("run", &self.run).finish_non_exhaustive()
     }
 }
 
 impl<E, F> fmt::Debug for Hooked<'_, '_, E, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hooked").field("run", &self.run).finish_non_exhaustive()
-    }
-}
-
-impl<E> fmt::Debug for Waited<'_, '_, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waited").field("run", &self.run).finish()
     }
 }
