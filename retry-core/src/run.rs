@@ -498,12 +498,14 @@ impl<E> Run<'_, E> {
     fn cancelled(&mut self) {
         let operation = &self.id();
         let failure = self.last_failure().copied();
+        let panicked = std::thread::panicking();
         let event = Cancelled {
             operation,
             attempts: self.attempts(),
-            elapsed: self.now().duration(),
+            // Whatever panicked may have been the clock.
+            elapsed: if panicked { self.elapsed } else { self.now() }.duration(),
             in_attempt: self.in_attempt(),
-            panicked: std::thread::panicking(),
+            panicked,
             failure: failure.as_ref(),
         };
         self.trace.cancelled(&event);

@@ -91,10 +91,12 @@ where
                 let cut = Judged::new(Failure::timeout(), None);
                 run.fail(failed.as_ref().map_or(cut, judge), failed)
             }
-            Poll::Pending => match run.poll_cut(cx) {
-                Poll::Ready(()) => run.fail(Judged::new(Failure::timeout(), None), None),
-                Poll::Pending => return Poll::Pending,
-            },
+            Poll::Pending => {
+                ready!(run.poll_cut(cx));
+                // What runs inside is cancelled before anyone hears of the cut.
+                body.set(None);
+                run.fail(Judged::new(Failure::timeout(), None), None)
+            }
         };
         body.set(None);
         match stopped {

@@ -111,8 +111,13 @@ impl Lowered<'_> {
         let spec = self.spec(&place);
         let retrier = match with {
             Some(Set { option, value }) => {
-                let with = reference(option, quote!(Retrier), place(value.to_token_stream()));
-                quote!(::core::option::Option::Some(::core::clone::Clone::clone(#with)))
+                let value = place(value.to_token_stream());
+                referenced(
+                    option,
+                    quote!(Retrier),
+                    value,
+                    |retrier| quote!(::core::option::Option::Some(::core::clone::Clone::clone(#retrier))),
+                )
             }
             None => quote!(::core::option::Option::None),
         };
@@ -493,8 +498,8 @@ impl Numbers {
         let ours = Span::mixed_site();
         let base = match &self.policy {
             Some(Set { option, value }) => {
-                let policy = reference(option, quote!(Policy), place(value.to_token_stream()));
-                quote_spanned!(ours=> *#policy)
+                let value = place(value.to_token_stream());
+                referenced(option, quote!(Policy), value, |policy| quote!(*#policy))
             }
             None => quote_spanned!(ours=> __retry::Policy::new(1, ::core::time::Duration::MAX)),
         };
@@ -547,13 +552,29 @@ fn call(function: &str, arguments: TokenStream, place: Extent) -> TokenStream {
     quote_spanned!(first=> __retry::Spec::#function #arguments)
 }
 
-/// A reference to what the author wrote, whether it is the value, a reference to
-/// it, or a pointer such as `Arc`.
-fn reference(option: &Ident, ty: TokenStream, value: TokenStream) -> TokenStream {
+/// What is made of a reference to what the author wrote, whether that is the
+/// value, a reference to it, or a pointer such as `Arc`. It may be a temporary:
+/// the scrutinee of a `match` lives as long as that.
+fn referenced(
+    option: &Ident,
+    ty: TokenStream,
+    value: TokenStream,
+    make: impl FnOnce(&Ident) -> TokenStream,
+) -> TokenStream {
+    let ours = Span::mixed_site();
+    let place = Extent::of(&value, option.span()).first;
+    let reference = Ident::new("reference", ours.located_at(place));
     let value = borrowed(value);
-    let expected = Span::mixed_site().located_at(option.span());
-    let expected = quote_spanned!(expected=> &__retry::#ty);
-    quote_spanned!(Span::mixed_site()=> { let reference: #expected = #value; reference })
+    let expected = quote_spanned!(ours.located_at(option.span())=> &__retry::#ty);
+    let made = make(&reference);
+    quote_spanned! {ours=>
+        match #value {
+            #reference => {
+                let #reference: #expected = #reference;
+                #made
+            }
+        }
+    }
 }
 
 /// The error in a return type as it is written: the `E` of `Result<T, Stopped<E>>`;
@@ -599,6 +620,7 @@ fn arguments_of(name: &str, ty: &Type) -> Option<Vec<Type>> {
 fn constant_time(time: &Option<Set<Time>>) -> Option<TokenStream> {
     match &time.as_ref()?.value {
         Time::Literal(_, duration) => Some(constant_duration(*duration)),
+        Time::Expr(expr) if is_literal(expr) => Some(expr.to_token_stream()),
         Time::Expr(_) => None,
     }
 }

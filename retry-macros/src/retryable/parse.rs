@@ -8,6 +8,7 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Expr, Ident, Lit, Path, Signature, Token, Type, UnOp, Visibility, token};
 
+use super::literal::is_literal;
 use crate::errors::Errors;
 use crate::{duration, options};
 
@@ -51,7 +52,10 @@ pub(super) enum Time {
 
 impl Time {
     pub(super) fn is_literal(&self) -> bool {
-        matches!(self, Self::Literal(..))
+        match self {
+            Self::Literal(..) => true,
+            Self::Expr(expr) => is_literal(expr),
+        }
     }
 }
 
@@ -171,7 +175,7 @@ fn word_of_others(word: &str) -> Option<&'static str> {
         "delay" | "wait" | "strategy" | "factor" | "multiplier" | "jitter" | "max_delay"
         | "min_delay" => {
             "write `backoff`, as in \
-             `backoff = Backoff::exponential(Duration::from_millis(100)).factor(2, 1)`"
+             `backoff = Backoff::exponential(Duration::from_millis(100)).factor(2, 1).jitter(Jitter::Full)`"
         }
         "when" | "retry_if" | "condition" | "on" | "retry_on" | "include" | "exclude" => {
             "errors say themselves whether they may be retried: derive `Classify`, \

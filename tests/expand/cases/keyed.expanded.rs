@@ -17,12 +17,12 @@ impl Payments {
         };
         let mut run = __retry::Run::new(
             spec,
-            ::core::option::Option::Some(
-                ::core::clone::Clone::clone({
-                    let reference: &__retry::Retrier = &(self.retries);
-                    reference
-                }),
-            ),
+            match &(self.retries) {
+                reference => {
+                    let reference: &__retry::Retrier = reference;
+                    ::core::option::Option::Some(::core::clone::Clone::clone(reference))
+                }
+            },
         );
         let derived = run.derive_key(&(order.id));
         let done = loop {

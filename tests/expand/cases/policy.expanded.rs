@@ -5,9 +5,11 @@ async fn fetch(config: &Config) -> Result<Page, Stopped<FetchError>> {
     use __retry::Guard as _;
     let spec = &{
         let name: &'static str = ::core::concat!(::core::module_path!(), "::", "fetch");
-        let policy: __retry::Policy = *{
-            let reference: &__retry::Policy = &(&config.policy);
-            reference
+        let policy: __retry::Policy = match &(&config.policy) {
+            reference => {
+                let reference: &__retry::Policy = reference;
+                *reference
+            }
         };
         let value: u32 = 2;
         let policy = policy.max_attempts(value);
