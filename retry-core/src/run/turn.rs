@@ -94,11 +94,11 @@ where
             Poll::Pending => {
                 ready!(run.poll_cut(cx));
                 // What runs inside is cancelled before anyone hears of the cut.
-                body.set(None);
+                let_go(body.as_mut());
                 run.fail(Judged::new(Failure::timeout(), None), None)
             }
         };
-        body.set(None);
+        let_go(body.as_mut());
         match stopped {
             Some(stopped) => Poll::Ready(Some(Err(stopped))),
             None => run.poll_wait(cx).map(|()| None),
@@ -154,6 +154,13 @@ impl<E> Run<'_, E> {
         self.elapsed = self.now();
         Poll::Ready(())
     }
+}
+
+/// Drops a body that is done or cut.
+#[cold]
+#[inline(never)]
+fn let_go<F>(mut body: Pin<&mut Option<F>>) {
+    body.set(None);
 }
 
 /// Out of line, so that an attempt that succeeds moves no error.
