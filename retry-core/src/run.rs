@@ -525,11 +525,18 @@ impl<E> Drop for Run<'_, E> {
 }
 
 impl<E> Run<'_, E> {
-    #[cold]
+    #[inline(never)]
     fn let_go(&mut self) {
         if self.phase == Phase::PlainTimed {
-            return Waiting::retire(&mut self.held.waiting);
+            Waiting::retire(&mut self.held.waiting);
+        } else {
+            self.let_go_of_all();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn let_go_of_all(&mut self) {
         if self.is_observed() && self.phase != Phase::Done {
             self.cancelled();
         }

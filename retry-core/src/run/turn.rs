@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -236,8 +237,10 @@ impl<E> Run<'_, E> {
         self.phase = Phase::PlainTimed;
         let at = self.frame.since.and_then(|start| start.checked_add(self.spec.first_cut()));
         let at = at.unwrap_or_else(|| self.far());
-        let waiting = self.held.waiting.get_or_insert_with(Waiting::on_runtime);
+        let mut waiting = Waiting::on_runtime();
         let polled = waiting.as_mut().start(at, cx);
+        // There was none, so nothing is forgotten.
+        self.held.waiting = ManuallyDrop::new(Some(waiting));
         if polled.is_pending() { Poll::Pending } else { self.judge_cut(cx) }
     }
 
