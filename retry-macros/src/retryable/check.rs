@@ -82,6 +82,7 @@ const SAFETIES: &str = "`idempotent` (repeating is harmless), \
 pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) -> Plan {
     let (shape, output) = shape(&options, function, errors);
     let safety = safety(&options, errors);
+    consistent(&options, function, errors);
     keyed(&options, errors);
     bounded(&options, errors);
     rejectable(&options, errors);
@@ -203,6 +204,22 @@ fn safety(options: &Options, errors: &mut Errors) -> Safety {
             // Nothing more is said about the body until the author has chosen.
             Safety::AtMostOnce
         }
+    }
+}
+
+/// `at_most_once`, or a `key` that each outer attempt would make anew, goes
+/// well with `#[non_idempotent]`; `idempotent` is its opposite.
+fn consistent(options: &Options, function: &Function, errors: &mut Errors) {
+    let is_marked = function
+        .attrs
+        .iter()
+        .any(|attr| attr.path().segments.last().is_some_and(|last| last.ident == "non_idempotent"));
+    if let (Some(idempotent), true) = (&options.idempotent, is_marked) {
+        errors.at(
+            &idempotent.option,
+            "`idempotent` says that repeating is harmless, `#[non_idempotent]` that it is not; \
+             remove the attribute, or write `at_most_once` here",
+        );
     }
 }
 
