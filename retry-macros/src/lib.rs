@@ -5,10 +5,12 @@
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
+mod attribute;
 mod classify;
 mod duration;
 mod errors;
 mod inferred;
+mod mentions;
 mod non_idempotent;
 mod options;
 mod retryable;

@@ -10,6 +10,7 @@ use syn::{
     Visibility, parse_quote, token,
 };
 
+use crate::attribute::is_named;
 use crate::errors::Errors;
 use crate::inferred::inferred;
 use crate::options;
@@ -84,10 +85,7 @@ fn crate_path(options: TokenStream, errors: &mut Errors) -> Path {
 
 fn parse_item(input: ParseStream<'_>) -> syn::Result<Item> {
     let attrs = input.call(Attribute::parse_outer)?;
-    let expands_first = |attr: &Attribute| {
-        let last = attr.path().segments.last();
-        last.is_some_and(|last| FIRST.iter().any(|first| last.ident == first))
-    };
+    let expands_first = |attr: &Attribute| FIRST.iter().any(|first| is_named(attr, first));
     if attrs.iter().any(expands_first) {
         return Ok(Item::First { attrs, rest: input.parse()? });
     }

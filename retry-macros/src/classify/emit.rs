@@ -1,12 +1,13 @@
 //! The impl; no decisions.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ExprPath, Generics, Ident, Member, Type, WhereClause};
 
 use super::check::{Checked, CheckedSource, Used};
 use super::parse::{Input, Shape};
+use crate::mentions::mentions;
 
 /// Input:
 /// ```text
@@ -92,21 +93,13 @@ fn delegate_bounds(
             CheckedSource::Delegate(used) => Some(used.ty),
             _ => None,
         })
-        .filter(|ty| mentions(ty.to_token_stream(), &parameters))
+        .filter(|ty| parameters.iter().any(|name| mentions(ty.to_token_stream(), *name)))
         .collect();
     if types.is_empty() {
         return TokenStream::new();
     }
     let written = written.map(|clause| clause.predicates.iter()).into_iter().flatten();
     quote!(where #(#written,)* #(#types: __retry::Classify,)*)
-}
-
-fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => names.contains(&&ident),
-        TokenTree::Group(group) => mentions(group.stream(), names),
-        _ => false,
-    })
 }
 
 fn match_variants(cases: &[Checked<'_>]) -> TokenStream {

@@ -1,12 +1,14 @@
 //! The rules. Each reports what it refuses; what can be emitted all the same is.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Expr, FnArg, Lit, Pat, Path, Receiver, ReceiverKind, ReturnType, Type, parse_quote};
 
 use super::async_trait::AsyncTrait;
 use super::parse::{Function, Given, Options, Time, literal};
+use crate::attribute::is_named;
 use crate::errors::Errors;
+use crate::mentions::mentions;
 
 /// What is emitted: every rule was asked, every gap is filled.
 pub(super) struct Plan {
@@ -210,10 +212,7 @@ fn safety(options: &Options, errors: &mut Errors) -> Safety {
 /// `at_most_once`, or a `key` that each outer attempt would make anew, goes
 /// well with `#[non_idempotent]`; `idempotent` is its opposite.
 fn consistent(options: &Options, function: &Function, errors: &mut Errors) {
-    let is_marked = function
-        .attrs
-        .iter()
-        .any(|attr| attr.path().segments.last().is_some_and(|last| last.ident == "non_idempotent"));
+    let is_marked = function.attrs.iter().any(|attr| is_named(attr, "non_idempotent"));
     if let (Some(idempotent), true) = (&options.idempotent, is_marked) {
         errors.at(
             &idempotent.option,
@@ -419,12 +418,4 @@ impl Bindings {
             _ => {}
         }
     }
-}
-
-fn mentions(tokens: TokenStream, word: &str) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == word,
-        TokenTree::Group(group) => mentions(group.stream(), word),
-        _ => false,
-    })
 }

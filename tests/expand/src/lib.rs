@@ -4,6 +4,8 @@
 //! call them. So its sources are compiled a second time here, entry points
 //! apart: everything else in them is on `proc_macro2`, which works anywhere.
 
+#[path = "../../../retry-macros/src/attribute.rs"]
+mod attribute;
 #[path = "../../../retry-macros/src/classify/mod.rs"]
 mod classify;
 #[path = "../../../retry-macros/src/duration.rs"]
@@ -14,6 +16,8 @@ mod errors;
 mod inferred;
 #[path = "../../../retry-macros/src/non_idempotent.rs"]
 mod marked;
+#[path = "../../../retry-macros/src/mentions.rs"]
+mod mentions;
 #[path = "../../../retry-macros/src/options.rs"]
 mod options;
 #[path = "../../../retry-macros/src/retryable/mod.rs"]
