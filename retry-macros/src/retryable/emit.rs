@@ -58,7 +58,8 @@ pub(super) fn emit(function: Function, mut plan: Plan) -> TokenStream {
         sig.asyncness.get_or_insert_default();
     }
     let function = sig.ident.clone();
-    let lowered = Lowered { plan, function: &function, asyncness };
+    let written_result = written_result(&plan);
+    let lowered = Lowered { plan, written_result, function: &function, asyncness };
     let authors = |option| option;
     let body = match shape {
         Shape::AsyncFn => lowered.lower(&body, Turns::All, authors),
@@ -79,6 +80,10 @@ pub(super) fn emit(function: Function, mut plan: Plan) -> TokenStream {
 /// What is emitted of one function.
 struct Lowered<'a> {
     plan: Plan,
+    /// The `T` and `E` of a return type that is written as `Result<T, Stopped<E>>`,
+    /// as nearly all are: then no trait needs to be asked what it is, which the
+    /// compiler takes long for.
+    written_result: Option<(Type, Type)>,
     function: &'a Ident,
     /// The author's `async`.
     asyncness: Span,
@@ -142,7 +147,7 @@ impl Lowered<'_> {
 
     fn names(&self) -> TokenStream {
         let Plan { span, krate, .. } = &self.plan;
-        let outcomes = self.written_result().is_none().then(|| quote!(, Known as _, Unknown as _));
+        let outcomes = self.written_result.is_none().then(|| quote!(, Known as _, Unknown as _));
         quote_spanned! {Span::call_site().located_at(*span)=>
             #[allow(unused_imports)]
             use #krate::__private as __retry;
@@ -328,7 +333,7 @@ impl Lowered<'_> {
     /// It stands at the written return type wherever it is named, and as the
     /// author's own: what is wrong with the return type is said once.
     fn tried(&self) -> TokenStream {
-        if let Some((ok, error)) = self.written_result() {
+        if let Some((ok, error)) = &self.written_result {
             let ok = inferred(ok);
             let last = self.output().last;
             return quote_spanned!(last=> ::core::result::Result<#ok, #error>);
@@ -346,7 +351,7 @@ impl Lowered<'_> {
     /// Only the bound of these functions mentions the return type: so there is
     /// one place where the compiler says that it does not hold.
     fn finish(&self) -> TokenStream {
-        if self.written_result().is_some() {
+        if self.written_result.is_some() {
             return quote_spanned!(Span::mixed_site()=> done);
         }
         let output = inferred(&self.plan.output);
@@ -361,7 +366,7 @@ impl Lowered<'_> {
 
     /// What gives the body another type where the written one is wrong.
     fn written(&self) -> Option<TokenStream> {
-        if self.written_result().is_some() {
+        if self.written_result.is_some() {
             return None;
         }
         let output = inferred(&self.plan.output);
@@ -370,19 +375,6 @@ impl Lowered<'_> {
             Some(error) => quote_spanned!(ours=> (&__retry::ReturnAs::<#output, #error>::WRITTEN)),
             None => quote_spanned!(ours=> (&__retry::Return::<#output>::WRITTEN)),
         })
-    }
-
-    /// The `T` and `E` of a return type that is written as `Result<T, Stopped<E>>`,
-    /// as nearly all are: then no trait needs to be asked what it is, which the
-    /// compiler takes long for.
-    fn written_result(&self) -> Option<(Type, Type)> {
-        if self.plan.error.is_some() {
-            return None;
-        }
-        let output = syn::parse2(self.plan.output.clone()).ok()?;
-        let [ok, stopped] = <[Type; 2]>::try_from(arguments_of("Result", &output)?).ok()?;
-        let [error] = <[Type; 1]>::try_from(arguments_of("Stopped", &stopped)?).ok()?;
-        Some((ok, error))
     }
 
     /// Where the written return type stands.
@@ -595,6 +587,16 @@ fn error_in(output: &TokenStream) -> TokenStream {
         Some(last(&written).unwrap_or(written).into_token_stream())
     };
     error().unwrap_or_else(|| output.clone())
+}
+
+fn written_result(plan: &Plan) -> Option<(Type, Type)> {
+    if plan.error.is_some() {
+        return None;
+    }
+    let output = syn::parse2(plan.output.clone()).ok()?;
+    let [ok, stopped] = <[Type; 2]>::try_from(arguments_of("Result", &output)?).ok()?;
+    let [error] = <[Type; 1]>::try_from(arguments_of("Stopped", &stopped)?).ok()?;
+    Some((ok, error))
 }
 
 /// The types in the angle brackets of a path that ends with this name.
