@@ -28,6 +28,7 @@ pub mod classify;
 mod hint;
 #[cfg(feature = "http")]
 pub mod http;
+mod judge;
 pub mod key;
 mod ledger;
 #[cfg(feature = "macros")]
@@ -66,11 +67,12 @@ pub use clock::Clock;
 pub use decide::{Decision, Situation, Wait, decide};
 pub use explain::{Explanation, PlannedAttempt, WorstCase};
 pub use hint::Hint;
+pub use judge::{Accept, ByTrait, Classifier, Rejecter};
 pub use key::IdempotencyKey;
 pub use ledger::Ledger;
 pub use non_idempotent::{Marked, NonIdempotent, Repeatable};
 pub use observe::Observer;
-pub use operation::{Accept, ByTrait, Classifier, Operation, Rejecter};
+pub use operation::Operation;
 pub use operation_id::OperationId;
 pub use policy::{Policy, PolicyError};
 pub use retrier::{Retrier, RetrierBuilder};

@@ -5,11 +5,12 @@ use std::future::Future;
 use std::pin::pin;
 
 use crate::attempt::Attempt;
-use crate::classify::{Classify, Failure};
+use crate::classify::Failure;
+use crate::judge::{Accept, By, ByTrait, Classifier, Judged, Rejecter};
 use crate::key::{IdempotencyKey, ToKey};
 use crate::policy::Policy;
 use crate::retrier::Retrier;
-use crate::run::{Describe, Judged, Run, Spec};
+use crate::run::{Run, Spec};
 use crate::safety::Safety;
 use crate::stopped::Stopped;
 
@@ -82,13 +83,13 @@ impl<C, R> Operation<C, R> {
         Self { retrier: Some(retrier.clone()), ..self }
     }
 
-    /// Says what an error means, in place of its [`Classify`].
+    /// Says what an error means, in place of its [`Classify`](trait@crate::Classify).
     pub fn classify<E, F: Into<Failure>>(
         self,
         classify: impl Fn(&E) -> F,
     ) -> Operation<impl Classifier<E>, R> {
         let Self { spec, key, retrier, reject, .. } = self;
-        let classify = By(move |error: &E| classify(error).into());
+        let classify = By(move |error: &E| Judged::new(classify(error).into(), None));
         Operation { spec, key, retrier, classify, reject }
     }
 
@@ -112,7 +113,7 @@ impl<C, R> Operation<C, R> {
         C: Classifier<E>,
         R: Rejecter<T>,
     {
-        let Self { spec, key, retrier, classify, reject } = self;
+        let Self { spec, key, retrier, mut classify, mut reject } = self;
         let mut run = Run::new(&spec, retrier);
         if let Some(key) = key {
             run.derive_key(&Derived(key));
@@ -120,9 +121,7 @@ impl<C, R> Operation<C, R> {
         loop {
             run.begin()?;
             let body = pin!(Some(attempt(run.attempt())));
-            let judge = |error: &E| Judged::new(classify.failure(error), C::describe());
-            let turn = run.turn(body, judge, |value: &T| reject.rejects(value));
-            if let Some(result) = turn.await {
+            if let Some(result) = run.turn_by(body, &mut classify, &mut reject).await {
                 return result;
             }
         }
@@ -135,62 +134,5 @@ struct Derived(Key);
 impl ToKey for Derived {
     fn to_key(&self, _operation: &str) -> Key {
         self.0
-    }
-}
-
-/// How an operation learns what an error means.
-pub trait Classifier<E> {
-    /// The failure that the error stands for.
-    fn failure(&self, error: &E) -> Failure;
-
-    /// How observers get the error's text.
-    #[doc(hidden)]
-    fn describe() -> Option<Describe<E>> {
-        None
-    }
-}
-
-/// How an operation learns that a value is not good enough.
-pub trait Rejecter<T> {
-    /// Whether the value is rejected.
-    fn rejects(&self, value: &T) -> bool;
-}
-
-/// Asks the error's own [`Classify`].
-#[derive(Clone, Copy, Debug)]
-pub struct ByTrait;
-
-impl<E: Classify> Classifier<E> for ByTrait {
-    fn failure(&self, error: &E) -> Failure {
-        error.classify()
-    }
-
-    fn describe() -> Option<Describe<E>> {
-        Some(E::text)
-    }
-}
-
-/// Rejects nothing.
-#[derive(Clone, Copy, Debug)]
-pub struct Accept;
-
-impl<T> Rejecter<T> for Accept {
-    fn rejects(&self, _value: &T) -> bool {
-        false
-    }
-}
-
-#[derive(Clone, Copy)]
-struct By<F>(F);
-
-impl<E, F: Fn(&E) -> Failure> Classifier<E> for By<F> {
-    fn failure(&self, error: &E) -> Failure {
-        self.0(error)
-    }
-}
-
-impl<T, F: Fn(&T) -> bool> Rejecter<T> for By<F> {
-    fn rejects(&self, value: &T) -> bool {
-        self.0(value)
     }
 }

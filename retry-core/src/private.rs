@@ -6,6 +6,7 @@ pub use crate::classify::fields::{AskedWait, FailureCode};
 // By a name that no author has imported: `unused_qualifications` would compare.
 pub use crate::classify::Classify as Classified;
 pub use crate::classify::{Classify, Verdict};
+pub use crate::judge::{Describe, Judged, accept, by_trait};
 pub use crate::non_idempotent::{Guard, ReturnedFuture};
 pub use crate::outcome::{
     Known, Outcome, OutcomeAs, Return, ReturnAs, Unknown, WrittenError, WrittenErrorAs, finish,
@@ -13,6 +14,6 @@ pub use crate::outcome::{
 };
 pub use crate::policy::Policy;
 pub use crate::retrier::Retrier;
-pub use crate::run::{Describe, Judged, Run, Spec};
+pub use crate::run::{Run, Spec};
 pub use crate::safety::Safety;
-pub use crate::textual::{Probe, Silent, Textual, accept, by_trait, judged, probe, rejected};
+pub use crate::textual::{Probe, Silent, Textual, judged, probe, rejected};

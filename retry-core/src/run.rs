@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 use thin_vec::ThinVec;
 
 use crate::attempt::Attempt;
-use crate::classify::Failure;
+use crate::classify::{Classify, Failure};
 use crate::clock::{ClockHandle, Waiting};
 use crate::decide::{Decision, Situation, decide, decide_start};
+use crate::judge::{Accept, By, ByTrait, Describe, Judged};
 use crate::key::{EmptyKey, IdempotencyKey, ToKey};
 use crate::ledger::Ledger;
 use crate::nanos::Nanos;
@@ -37,24 +38,6 @@ use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 pub use spec::Spec;
 use trace::Trace;
 use turn::{Hooked, Turn};
-
-/// An error's text, where it has one.
-pub type Describe<E> = for<'a> fn(&'a E) -> Option<&'a dyn fmt::Display>;
-
-/// What an error means, and how to write it.
-#[derive(Clone, Copy, Debug)]
-pub struct Judged<E> {
-    failure: Failure,
-    describe: Option<Describe<E>>,
-}
-
-impl<E> Judged<E> {
-    /// What was found out about an error.
-    #[inline]
-    pub const fn new(failure: Failure, describe: Option<Describe<E>>) -> Self {
-        Self { failure, describe }
-    }
-}
 
 /// One operation in progress.
 ///
@@ -240,17 +223,39 @@ impl<'a, E> Run<'a, E> {
     /// One turn: begins an attempt, unless that was done, drives the body to its
     /// end or to the cut, judges what it gave, and waits where another follows.
     #[inline]
-    pub fn turn<'r, T, F, C, R>(
+    pub const fn turn<'r, F>(
+        &'r mut self,
+        body: Pin<&'r mut Option<F>>,
+    ) -> Turn<'r, 'a, E, F, ByTrait, Accept>
+    where
+        E: Classify,
+    {
+        self.turn_by(body, ByTrait, Accept)
+    }
+
+    /// The same, with an author's say in what an outcome means.
+    #[inline]
+    pub fn judged_turn<'r, T, F, C, R>(
         &'r mut self,
         body: Pin<&'r mut Option<F>>,
         judge: C,
         reject: R,
-    ) -> Turn<'r, 'a, E, F, C, R>
+    ) -> Turn<'r, 'a, E, F, By<C>, By<R>>
     where
         F: Future<Output = Result<T, E>>,
         C: FnMut(&E) -> Judged<E>,
         R: FnMut(&T) -> bool,
     {
+        self.turn_by(body, By(judge), By(reject))
+    }
+
+    #[inline]
+    pub(crate) const fn turn_by<'r, F, C, R>(
+        &'r mut self,
+        body: Pin<&'r mut Option<F>>,
+        judge: C,
+        reject: R,
+    ) -> Turn<'r, 'a, E, F, C, R> {
         Turn::new(self, body, judge, reject)
     }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::classify::{Classify, Verdict};
-use crate::run::{Describe, Judged};
+use crate::classify::Verdict;
+use crate::judge::{Describe, Judged};
 
 /// Carries the error's type, for a method call that prefers [`Textual`].
 pub struct Probe<E>(PhantomData<fn(E)>);
@@ -12,18 +12,6 @@ pub struct Probe<E>(PhantomData<fn(E)>);
 /// The probe of an error.
 pub const fn probe<E>(_: &E) -> Probe<E> {
     Probe(PhantomData)
-}
-
-/// What an error means, by its own [`Classify`].
-#[inline]
-pub fn by_trait<E: Classify>(error: &E) -> Judged<E> {
-    Judged::new(error.classify(), Some(E::text))
-}
-
-/// Rejects nothing.
-#[inline]
-pub const fn accept<T>(_: &T) -> bool {
-    false
 }
 
 /// What an error means, by a function or closure of the author's.

@@ -7,9 +7,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use super::{Judged, Phase, Run};
+use super::{Phase, Run};
 use crate::classify::Failure;
 use crate::clock::Waiting;
+use crate::judge::{Classifier, Judged, Rejecter};
 use crate::nanos::Nanos;
 use crate::safety::Safety;
 use crate::scope;
@@ -48,8 +49,8 @@ impl<E, F, C, R> Unpin for Turn<'_, '_, E, F, C, R> {}
 impl<T, E, F, C, R> Future for Turn<'_, '_, E, F, C, R>
 where
     F: Future<Output = Result<T, E>>,
-    C: FnMut(&E) -> Judged<E>,
-    R: FnMut(&T) -> bool,
+    C: Classifier<E>,
+    R: Rejecter<T>,
 {
     type Output = Option<Result<T, Stopped<E>>>;
 
@@ -79,7 +80,7 @@ where
                 // Nothing failed: without this, the compiler asks once more.
                 std::mem::forget(failed);
                 // A rejected value that no attempt can follow is the caller's.
-                if !reject(&value) {
+                if !reject.rejects(&value) {
                     run.succeed();
                     return Poll::Ready(Some(Ok(value)));
                 }
@@ -90,7 +91,7 @@ where
             }
             Poll::Ready(None) => {
                 let cut = Judged::new(Failure::timeout(), None);
-                run.fail(failed.as_ref().map_or(cut, judge), failed)
+                run.fail(failed.as_ref().map_or(cut, |error| judge.judge(error)), failed)
             }
             Poll::Pending => {
                 ready!(run.poll_cut(cx));

@@ -28,22 +28,21 @@ use crate::inferred::inferred;
 /// async fn charge(&self, order: &Order) -> Result<Receipt, Stopped<PayError>> {
 ///     use ::retry_core::__private as __retry;
 ///     use __retry::Guard as _;
-///     let spec: &__retry::Spec = { static POLICY: … = __retry::Spec::checked("pay", …); &POLICY };
-///     let retrier = Some(…self.retries…);
-///     let mut run = __retry::Run::new(spec, retrier);
+///     let mut run = __retry::Run::new(
+///         { static POLICY: __retry::Spec = __retry::Spec::checked("pay", …); &POLICY },
+///         Some(…self.retries…),
+///     );
 ///     let derived = run.derive_key(&(order.id));
-///     let done = loop {
+///     loop {
 ///         let body = pin!(Some(async {
 ///             let key = derived;
 ///             if let Some(output) = None::<Result<Receipt, PayError>> { return output; }
 ///             self.gateway.charge(order, key).__retry_guard().await
 ///         }));
-///         let judge = |error| __retry::by_trait(error);
-///         if let Some(done) = run.turn(body, judge, __retry::accept).await {
+///         if let Some(done) = run.turn(body).await {
 ///             break done;
 ///         }
-///     };
-///     __retry::finish::<Result<Receipt, Stopped<PayError>>, …>(done)
+///     }
 /// }
 /// ```
 ///
@@ -113,7 +112,7 @@ impl Lowered<'_> {
             .classify
             .as_ref()
             .map(|_| quote_spanned!(ours=> use __retry::{Silent as _, Textual as _};));
-        let spec = self.spec(&place);
+        let (computed, spec) = self.spec(&place);
         let retrier = match with {
             Some(Set { option, value }) => {
                 let value = place(value.to_token_stream());
@@ -132,16 +131,14 @@ impl Lowered<'_> {
             let derive = Ident::new("derive_key", ours.located_at(option.span()));
             quote_spanned!(ours=> #derived run.#derive(#value);)
         });
-        let turns = self.turns(body, turns, &place);
-        let done = self.finish();
+        let turns = self.finish(self.turns(body, turns, &place));
         quote_spanned! {ours=>
             #names
             #texts
-            #spec
-            let mut run = __retry::Run::new(spec, #retrier);
+            #computed
+            let mut run = __retry::Run::new(#spec, #retrier);
             #key
             #turns
-            #done
         }
     }
 
@@ -156,7 +153,7 @@ impl Lowered<'_> {
         }
     }
 
-    /// `let done = loop { … };`
+    /// `loop { … }`
     fn turns(
         &self,
         body: &Group,
@@ -178,22 +175,21 @@ impl Lowered<'_> {
             Some(written) => quote_spanned!(ours=> #written.body(#body)),
             None => body,
         };
-        let judge = self.judge(place);
-        let reject = self.reject(place);
+        let turned = self.turn(place);
         let hook = self.before_retry(place);
         // Where rustc says "inside of this loop".
         let turn = quote_spanned!(ours.located_at(self.function.span())=> loop);
         let only = (turns == Turns::One).then(|| quote!(::core::unreachable!();));
         quote_spanned! {ours=>
-            let done = #turn {
+            #turn {
                 #begun
                 let body = ::core::pin::pin!(::core::option::Option::Some(#body));
-                if let ::core::option::Option::Some(done) = run.turn(body, #judge, #reject).await {
+                if let ::core::option::Option::Some(done) = #turned {
                     break done;
                 }
                 #hook
                 #only
-            };
+            }
         }
     }
 
@@ -256,6 +252,21 @@ impl Lowered<'_> {
         let block = TokenTree::Group(block);
         let asyncness = Span::call_site().located_at(self.asyncness);
         quote_spanned!(asyncness=> async #block)
+    }
+
+    /// `run.turn(body).await`, or with the author's say in what an outcome means:
+    /// `run.judged_turn(body, |error| …, |value| …).await`
+    fn turn(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
+        let ours = Span::mixed_site();
+        if self.plan.classify.is_none() && self.plan.reject.is_none() {
+            // In one place: a missing impl is reported for the call, and for
+            // its future only where that stands elsewhere.
+            let at_error = ours.located_at(self.error().first);
+            return quote_spanned!(at_error=> run.turn(body).await);
+        }
+        let judge = self.judge(place);
+        let reject = self.reject(place);
+        quote_spanned!(ours=> run.judged_turn(body, #judge, #reject).await)
     }
 
     /// `|error| __retry::by_trait(error)`, or `|error| __retry::judged(error, …)`
@@ -350,18 +361,20 @@ impl Lowered<'_> {
 
     /// Only the bound of these functions mentions the return type: so there is
     /// one place where the compiler says that it does not hold.
-    fn finish(&self) -> TokenStream {
+    fn finish(&self, turns: TokenStream) -> TokenStream {
         if self.written_result.is_some() {
-            return quote_spanned!(Span::mixed_site()=> done);
+            return turns;
         }
         let output = inferred(&self.plan.output);
         let ours = self.output().ours().first;
-        match &self.plan.error {
+        let finished = match &self.plan.error {
             Some(error) => {
                 quote_spanned!(ours=> __retry::finish_as::<#output, #error, _, _>(done))
             }
             None => quote_spanned!(ours=> __retry::finish::<#output, _, _, _>(done)),
-        }
+        };
+        let done = quote_spanned!(Span::mixed_site()=> let done = #turns;);
+        quote!(#done #finished)
     }
 
     /// What gives the body another type where the written one is wrong.
@@ -382,8 +395,11 @@ impl Lowered<'_> {
         Extent::of(&self.plan.output, self.plan.span)
     }
 
-    /// `let spec: &Spec = …;`, a constant where everything is literal.
-    fn spec(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
+    /// A `&Spec`, and what computes it where not everything is literal.
+    fn spec(
+        &self,
+        place: &impl Fn(TokenStream) -> TokenStream,
+    ) -> (Option<TokenStream>, TokenStream) {
         let Plan { numbers, safety, span, .. } = &self.plan;
         let at_attribute = Span::mixed_site().located_at(*span);
         let name = self.name(place);
@@ -395,12 +411,11 @@ impl Lowered<'_> {
         };
         if is_literal_name && numbers.are_literal() {
             let checked = numbers.checked(*span, quote!(#name), safety);
-            return quote_spanned! {at_attribute=>
-                let spec: &'static __retry::Spec = {
-                    static POLICY: __retry::Spec = #checked;
-                    &POLICY
-                };
-            };
+            let spec = quote_spanned! {at_attribute=>{
+                static POLICY: __retry::Spec = #checked;
+                &POLICY
+            }};
+            return (None, spec);
         }
         // What is literal is judged now, with harmless values for the rest.
         let judged = numbers.have_literals().then(|| {
@@ -408,14 +423,15 @@ impl Lowered<'_> {
             quote_spanned!(at_attribute=> const _: __retry::Spec = #checked;)
         });
         let policy = numbers.computed(place);
-        quote_spanned! {at_attribute=>
+        let computed = quote_spanned! {at_attribute=>
             #judged
             let spec = &{
                 let name: &'static str = #name;
                 #policy
                 __retry::Spec::new(name, policy, #safety)
             };
-        }
+        };
+        (Some(computed), quote_spanned!(at_attribute=> spec))
     }
 
     fn name(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {

@@ -46,7 +46,7 @@ impl Store for Memory {
                 };
                 let mut run = __retry::Run::new(spec, ::core::option::Option::None);
                 let derived = run.derive_key(&(id));
-                let done = loop {
+                loop {
                     let body = ::core::pin::pin(
                         ::core::option::Option::Some(async {
                             let key = derived;
@@ -58,14 +58,10 @@ impl Store for Memory {
                             __self.insert(id, &text, key).__retry_guard().await
                         }),
                     );
-                    if let ::core::option::Option::Some(done) = run
-                        .turn(body, |error| __retry::by_trait(error), __retry::accept)
-                        .await
-                    {
+                    if let ::core::option::Option::Some(done) = run.turn(body).await {
                         break done;
                     }
-                };
-                done
+                }
             };
             #[allow(unreachable_code)] __ret
         })

@@ -3,16 +3,18 @@ async fn fetch(url: &str) -> Result<Page, Stopped<FetchError>> {
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
     use __retry::Guard as _;
-    let spec: &'static __retry::Spec = {
-        static POLICY: __retry::Spec = __retry::Spec::checked(
-            ::core::concat!(::core::module_path!(), "::", "fetch"),
-            __retry::Policy::new(3, ::core::time::Duration::new(5u64, 0u32)),
-            __retry::Safety::Idempotent,
-        );
-        &POLICY
-    };
-    let mut run = __retry::Run::new(spec, ::core::option::Option::None);
-    let done = loop {
+    let mut run = __retry::Run::new(
+        {
+            static POLICY: __retry::Spec = __retry::Spec::checked(
+                ::core::concat!(::core::module_path!(), "::", "fetch"),
+                __retry::Policy::new(3, ::core::time::Duration::new(5u64, 0u32)),
+                __retry::Safety::Idempotent,
+            );
+            &POLICY
+        },
+        ::core::option::Option::None,
+    );
+    loop {
         if let ::core::result::Result::Err(stopped) = run.begin() {
             break ::core::result::Result::Err(stopped);
         }
@@ -28,12 +30,8 @@ async fn fetch(url: &str) -> Result<Page, Stopped<FetchError>> {
                 get(url, attempt.number()).__retry_guard().await
             }),
         );
-        if let ::core::option::Option::Some(done) = run
-            .turn(body, |error| __retry::by_trait(error), __retry::accept)
-            .await
-        {
+        if let ::core::option::Option::Some(done) = run.turn(body).await {
             break done;
         }
-    };
-    done
+    }
 }

@@ -5,15 +5,17 @@ impl Service for Gateway {
         #[allow(unused_imports)]
         use __retry::{Guard as _, Known as _, Unknown as _};
         use __retry::{Silent as _, Textual as _};
-        let spec: &'static __retry::Spec = {
-            static POLICY: __retry::Spec = __retry::Spec::checked(
-                ::core::concat!(::core::module_path!(), "::", "call"),
-                __retry::Policy::new(3, ::core::time::Duration::new(5u64, 0u32)),
-                __retry::Safety::Idempotent,
-            );
-            &POLICY
-        };
-        let mut run = __retry::Run::new(spec, ::core::option::Option::None);
+        let mut run = __retry::Run::new(
+            {
+                static POLICY: __retry::Spec = __retry::Spec::checked(
+                    ::core::concat!(::core::module_path!(), "::", "call"),
+                    __retry::Policy::new(3, ::core::time::Duration::new(5u64, 0u32)),
+                    __retry::Safety::Idempotent,
+                );
+                &POLICY
+            },
+            ::core::option::Option::None,
+        );
         let done = loop {
             let body = ::core::pin::pin(
                 ::core::option::Option::Some(
@@ -35,7 +37,7 @@ impl Service for Gateway {
                 ),
             );
             if let ::core::option::Option::Some(done) = run
-                .turn(
+                .judged_turn(
                     body,
                     |error| __retry::judged(
                         error,

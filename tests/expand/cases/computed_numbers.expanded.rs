@@ -28,7 +28,7 @@ impl Search {
             __retry::Spec::new(name, policy, __retry::Safety::Idempotent)
         };
         let mut run = __retry::Run::new(spec, ::core::option::Option::None);
-        let done = loop {
+        loop {
             let body = ::core::pin::pin(
                 ::core::option::Option::Some(async {
                     if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
@@ -39,13 +39,9 @@ impl Search {
                     self.index.find(text).__retry_guard().await
                 }),
             );
-            if let ::core::option::Option::Some(done) = run
-                .turn(body, |error| __retry::by_trait(error), __retry::accept)
-                .await
-            {
+            if let ::core::option::Option::Some(done) = run.turn(body).await {
                 break done;
             }
-        };
-        done
+        }
     }
 }

@@ -12,16 +12,18 @@ impl<'c, C: Client> Catalog<'c, C> {
         use ::retry_core::__private as __retry;
         #[allow(unused_imports)]
         use __retry::Guard as _;
-        let spec: &'static __retry::Spec = {
-            static POLICY: __retry::Spec = __retry::Spec::checked(
-                ::core::concat!(::core::module_path!(), "::", "lines"),
-                __retry::Policy::new(3, ::core::time::Duration::new(5u64, 0u32)),
-                __retry::Safety::Idempotent,
-            );
-            &POLICY
-        };
-        let mut run = __retry::Run::new(spec, ::core::option::Option::None);
-        let done = loop {
+        let mut run = __retry::Run::new(
+            {
+                static POLICY: __retry::Spec = __retry::Spec::checked(
+                    ::core::concat!(::core::module_path!(), "::", "lines"),
+                    __retry::Policy::new(3, ::core::time::Duration::new(5u64, 0u32)),
+                    __retry::Safety::Idempotent,
+                );
+                &POLICY
+            },
+            ::core::option::Option::None,
+        );
+        loop {
             let body = ::core::pin::pin(
                 ::core::option::Option::Some(async {
                     if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
@@ -33,13 +35,9 @@ impl<'c, C: Client> Catalog<'c, C> {
                     Ok(of.as_ref().lines().skip(from).take(to - from))
                 }),
             );
-            if let ::core::option::Option::Some(done) = run
-                .turn(body, |error| __retry::by_trait(error), __retry::accept)
-                .await
-            {
+            if let ::core::option::Option::Some(done) = run.turn(body).await {
                 break done;
             }
-        };
-        done
+        }
     }
 }

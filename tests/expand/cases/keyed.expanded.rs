@@ -5,18 +5,17 @@ impl Payments {
         use ::retry_core::__private as __retry;
         #[allow(unused_imports)]
         use __retry::Guard as _;
-        let spec: &'static __retry::Spec = {
-            static POLICY: __retry::Spec = __retry::Spec::checked(
-                "payments.charge",
-                __retry::Policy::new(5, ::core::time::Duration::new(90u64, 0u32))
-                    .attempt_timeout(::core::time::Duration::new(5u64, 0u32))
-                    .hint_limit(::core::time::Duration::new(10u64, 0u32)),
-                __retry::Safety::Keyed,
-            );
-            &POLICY
-        };
         let mut run = __retry::Run::new(
-            spec,
+            {
+                static POLICY: __retry::Spec = __retry::Spec::checked(
+                    "payments.charge",
+                    __retry::Policy::new(5, ::core::time::Duration::new(90u64, 0u32))
+                        .attempt_timeout(::core::time::Duration::new(5u64, 0u32))
+                        .hint_limit(::core::time::Duration::new(10u64, 0u32)),
+                    __retry::Safety::Keyed,
+                );
+                &POLICY
+            },
             match &(self.retries) {
                 reference => {
                     let reference: &__retry::Retrier = reference;
@@ -25,7 +24,7 @@ impl Payments {
             },
         );
         let derived = run.derive_key(&(order.id));
-        let done = loop {
+        loop {
             let body = ::core::pin::pin(
                 ::core::option::Option::Some(async {
                     let key = derived;
@@ -37,13 +36,9 @@ impl Payments {
                     self.gateway.charge(order, key).__retry_guard().await
                 }),
             );
-            if let ::core::option::Option::Some(done) = run
-                .turn(body, |error| __retry::by_trait(error), __retry::accept)
-                .await
-            {
+            if let ::core::option::Option::Some(done) = run.turn(body).await {
                 break done;
             }
-        };
-        done
+        }
     }
 }

@@ -3,17 +3,19 @@ async fn place(order: u64, mut count: u64) -> Result<u64, Stopped<OrderError>> {
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
     use __retry::Guard as _;
-    let spec: &'static __retry::Spec = {
-        static POLICY: __retry::Spec = __retry::Spec::checked(
-            "orders.place",
-            __retry::Policy::new(1, ::core::time::Duration::MAX),
-            __retry::Safety::Keyed,
-        );
-        &POLICY
-    };
-    let mut run = __retry::Run::new(spec, ::core::option::Option::None);
+    let mut run = __retry::Run::new(
+        {
+            static POLICY: __retry::Spec = __retry::Spec::checked(
+                "orders.place",
+                __retry::Policy::new(1, ::core::time::Duration::MAX),
+                __retry::Safety::Keyed,
+            );
+            &POLICY
+        },
+        ::core::option::Option::None,
+    );
     let derived = run.derive_key(&(order));
-    let done = loop {
+    loop {
         let body = ::core::pin::pin(
             ::core::option::Option::Some(async {
                 let key = derived;
@@ -26,14 +28,10 @@ async fn place(order: u64, mut count: u64) -> Result<u64, Stopped<OrderError>> {
                 Ok(count)
             }),
         );
-        if let ::core::option::Option::Some(done) = run
-            .turn(body, |error| __retry::by_trait(error), __retry::accept)
-            .await
-        {
+        if let ::core::option::Option::Some(done) = run.turn(body).await {
             break done;
         }
-    };
-    done
+    }
 }
 ::core::compile_error! {
     "unknown unit `parsecs`; expected one of ns, us, ms, s, m, h"

@@ -16,7 +16,7 @@ async fn fetch(config: &Config) -> Result<Page, Stopped<FetchError>> {
         __retry::Spec::new(name, policy, __retry::Safety::Idempotent)
     };
     let mut run = __retry::Run::new(spec, ::core::option::Option::None);
-    let done = loop {
+    loop {
         let body = ::core::pin::pin(
             ::core::option::Option::Some(async {
                 if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
@@ -27,12 +27,8 @@ async fn fetch(config: &Config) -> Result<Page, Stopped<FetchError>> {
                 get(&config.url).__retry_guard().await
             }),
         );
-        if let ::core::option::Option::Some(done) = run
-            .turn(body, |error| __retry::by_trait(error), __retry::accept)
-            .await
-        {
+        if let ::core::option::Option::Some(done) = run.turn(body).await {
             break done;
         }
-    };
-    done
+    }
 }

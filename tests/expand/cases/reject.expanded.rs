@@ -3,16 +3,18 @@ async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
     use ::retry_core::__private as __retry;
     #[allow(unused_imports)]
     use __retry::Guard as _;
-    let spec: &'static __retry::Spec = {
-        static POLICY: __retry::Spec = __retry::Spec::checked(
-            ::core::concat!(::core::module_path!(), "::", "finished"),
-            __retry::Policy::new(9, ::core::time::Duration::new(300u64, 0u32)),
-            __retry::Safety::Idempotent,
-        );
-        &POLICY
-    };
-    let mut run = __retry::Run::new(spec, ::core::option::Option::None);
-    let done = loop {
+    let mut run = __retry::Run::new(
+        {
+            static POLICY: __retry::Spec = __retry::Spec::checked(
+                ::core::concat!(::core::module_path!(), "::", "finished"),
+                __retry::Policy::new(9, ::core::time::Duration::new(300u64, 0u32)),
+                __retry::Safety::Idempotent,
+            );
+            &POLICY
+        },
+        ::core::option::Option::None,
+    );
+    loop {
         let body = ::core::pin::pin(
             ::core::option::Option::Some(async {
                 if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
@@ -24,7 +26,7 @@ async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
             }),
         );
         if let ::core::option::Option::Some(done) = run
-            .turn(
+            .judged_turn(
                 body,
                 |error| __retry::by_trait(error),
                 |value| __retry::rejected(value, |job: &Job| !job.is_done()),
@@ -33,6 +35,5 @@ async fn finished(id: u64) -> Result<Job, Stopped<JobError>> {
         {
             break done;
         }
-    };
-    done
+    }
 }
