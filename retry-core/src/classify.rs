@@ -185,6 +185,7 @@ pub struct Failure {
     kind: Kind,
     inner: Option<StopReason>,
     rejected: bool,
+    afresh: bool,
     hint: Option<Hint>,
     code: Option<i64>,
 }
@@ -198,6 +199,7 @@ impl Failure {
             kind: Kind::Other,
             inner: None,
             rejected: false,
+            afresh: false,
             hint: None,
             code: None,
         }
@@ -233,6 +235,13 @@ impl Failure {
         Self { inner: Some(reason), ..self }
     }
 
+    /// Starts afresh: where an operation inside the attempt has stopped, the
+    /// attempt is retried all the same. `#[retry(transient)]` says so of a
+    /// variant that holds a [`Stopped`](crate::Stopped).
+    pub const fn afresh(self) -> Self {
+        Self { afresh: true, inner: None, ..self }
+    }
+
     /// The failed attempt certainly changed nothing.
     pub const fn no_effect(self) -> Self {
         self.with_effect(Effect::None)
@@ -246,7 +255,8 @@ impl Failure {
     /// Sets the class and forgets an inner stop's reason: an author who says
     /// `transient` about a nested stop means it.
     pub const fn with_class(self, class: Class) -> Self {
-        Self { class, inner: None, ..self }
+        let afresh = self.afresh || self.inner.is_some();
+        Self { class, inner: None, afresh, ..self }
     }
 
     /// Sets the kind.
@@ -300,6 +310,11 @@ impl Failure {
     /// Why a nested operation stopped, where the error is its stop.
     pub const fn inner(&self) -> Option<StopReason> {
         self.inner
+    }
+
+    /// Whether it is retried where a nested operation has stopped.
+    pub const fn is_afresh(&self) -> bool {
+        self.afresh
     }
 
     /// Whether this is an `Ok` that `reject` refused.

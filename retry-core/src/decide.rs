@@ -1,5 +1,6 @@
 //! The decision: a pure function of policy, ledger, situation and failure.
 
+mod refusal;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,8 @@ use crate::policy::Policy;
 use crate::safety::Safety;
 use crate::stop::{Deadline, Detail, Stop, StopReason};
 
+pub use refusal::{Deferral, OnRefusal, Refusal};
+
 /// Decides what follows: after a failure, or (`None`) when an attempt is about
 /// to start.
 ///
@@ -23,7 +26,8 @@ use crate::stop::{Deadline, Detail, Stop, StopReason};
 ///
 /// After a failure, the first of these that holds decides:
 ///
-/// 1. the error is the stop of a nested operation → its reason;
+/// 1. the error is the stop of a nested operation, or is transient after one
+///    inside the attempt had stopped → its reason;
 /// 2. permanent → `fail_permanent`;
 /// 3. unknown, or in an `at_most_once` operation transient with an effect that
 ///    is possible → `manual_review`;
@@ -36,10 +40,14 @@ use crate::stop::{Deadline, Detail, Stop, StopReason};
 ///    `deadline_exceeded`, at once;
 /// 10. retries are switched off → `disabled`;
 /// 11. nested attempts would multiply beyond the limit → `nesting_limit`;
-/// 12. otherwise the retry is scheduled.
+/// 12. the budget of the resource has no token → `budget_exhausted`, or a later
+///    start where the operation is to be deferred;
+/// 13. otherwise the retry is scheduled.
 ///
 /// Before an attempt: nothing left of the deadline → `deadline_exceeded`; all
-/// attempts used → `attempts_exhausted`; otherwise it starts.
+/// attempts used → `attempts_exhausted`; retries are switched off, and it is not
+/// the first → `disabled`; the breaker of the resource refuses → `circuit_open`,
+/// or a deferral; otherwise it starts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -78,9 +86,19 @@ pub fn decide(
 /// which an operation without a key does not have yet.
 #[inline]
 pub(crate) fn decide_start(policy: &Policy, ledger: &Ledger, situation: &Situation) -> Decision {
-    in_time(policy, ledger, situation)
-        .and_then(|()| attempts_left(policy, ledger))
-        .map_or_else(Decision::Stop, |()| Decision::StartAttempt)
+    let start = || {
+        in_time(policy, ledger, situation)?;
+        attempts_left(policy, ledger)?;
+        if ledger.attempts() > 0 { switched_on(situation) } else { Ok(()) }
+    };
+    match (start(), &situation.refusal) {
+        (Err(stop), _) => Decision::Stop(stop),
+        (Ok(()), None) => Decision::StartAttempt,
+        (Ok(()), Some(refusal)) => {
+            let deadline = situation.deadline(policy).span;
+            refusal.before_attempt(ledger.elapsed_nanos(), deadline)
+        }
+    }
 }
 
 /// What a policy, a ledger and a failure lead to.
@@ -91,17 +109,20 @@ pub enum Decision {
     StartAttempt,
     /// Wait, then start the next attempt.
     ScheduleRetry(Wait),
+    /// Wait, then ask again whether the attempt may start.
+    Defer(Deferral),
     /// No further attempt follows.
     Stop(Stop),
 }
 
 impl Decision {
     /// The stable code: `schedule_retry`, or that of the stop reason;
-    /// `start_attempt` where no failure was judged.
+    /// `start_attempt` or `defer` where no failure was judged.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::StartAttempt => "start_attempt",
             Self::ScheduleRetry(_) => "schedule_retry",
+            Self::Defer(_) => "defer",
             Self::Stop(stop) => stop.reason().code(),
         }
     }
@@ -128,8 +149,21 @@ pub struct Situation {
     safety: Safety,
     effects: u32,
     left_outside: Option<Nanos>,
-    disabled: bool,
+    inner_stop: Option<StopReason>,
+    retry_nested: bool,
+    switch: Switch,
     nesting: Nesting,
+    refusal: Option<Refusal>,
+}
+
+/// Whether the operation may retry at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Switch {
+    On,
+    /// Switched off by an operator.
+    Disabled,
+    /// The process shuts down.
+    ShutDown,
 }
 
 /// How deep the operation runs inside others.
@@ -148,8 +182,11 @@ impl Situation {
             safety: Safety::Idempotent,
             effects: 0,
             left_outside: None,
-            disabled: false,
+            inner_stop: None,
+            retry_nested: false,
+            switch: Switch::On,
             nesting: Nesting { depth: 1, product: 1, limit: Self::NESTING_LIMIT },
+            refusal: None,
         }
     }
 
@@ -172,9 +209,49 @@ impl Situation {
         Self { left_outside: Some(Nanos::from_duration(left)), ..self }
     }
 
+    /// Why an operation inside the failed attempt stopped, if one did: a
+    /// transient failure after it counts as that stop, whatever the error was
+    /// converted to on its way.
+    pub const fn inner_stop(self, reason: Option<StopReason>) -> Self {
+        Self { inner_stop: reason, ..self }
+    }
+
+    /// Whether the operation retries what one inside it has given up for lack of
+    /// attempts, time or local permission.
+    pub const fn retry_nested(self, retry_nested: bool) -> Self {
+        Self { retry_nested, ..self }
+    }
+
+    /// What a failure means here: with the reason of a nested stop that its error
+    /// does not show, without one that is to be retried.
+    pub fn seen(&self, failure: Failure) -> Failure {
+        let told = self.inner_stop.filter(|_| failure.class() == Class::Transient);
+        let told = told.filter(|_| !failure.is_afresh());
+        let failure = match (failure.inner(), told) {
+            (None, Some(reason)) => failure.nested(reason),
+            _ => failure,
+        };
+        match failure.inner() {
+            Some(reason) if self.retry_nested && is_given_up(reason) => {
+                failure.with_class(Class::Transient)
+            }
+            _ => failure,
+        }
+    }
+
     /// Retries are switched off.
     pub const fn disabled(self, disabled: bool) -> Self {
-        Self { disabled, ..self }
+        Self { switch: if disabled { Switch::Disabled } else { Switch::On }, ..self }
+    }
+
+    /// The process shuts down: no further attempt is made.
+    pub const fn shut_down(self) -> Self {
+        Self { switch: Switch::ShutDown, ..self }
+    }
+
+    /// The resource's budget or breaker said no.
+    pub const fn refused(self, refusal: Refusal) -> Self {
+        Self { refusal: Some(refusal), ..self }
     }
 
     /// The operation is the `depth`-th of nested ones (1: none around it), and
@@ -212,6 +289,7 @@ pub struct Wait {
     hint: Option<Nanos>,
     delay: Nanos,
     start: Nanos,
+    deferred: bool,
 }
 
 impl Wait {
@@ -248,6 +326,11 @@ impl Wait {
         self.delay.duration()
     }
 
+    /// Whether it is longer because the retry has to wait for its token.
+    pub const fn is_deferred(&self) -> bool {
+        self.deferred
+    }
+
     /// When the next attempt starts, counted from the start of attempt 1.
     pub const fn start(&self) -> Duration {
         self.start.duration()
@@ -261,16 +344,39 @@ fn after_failure(
     id: &OperationId,
     failure: &Failure,
 ) -> Result<Wait, Stop> {
+    let failure = &situation.seen(*failure);
     may_repeat(situation, failure)?;
     in_time(policy, ledger, situation)?;
     attempts_left(policy, ledger)?;
     let hint = hint_within_limit(policy, failure)?;
     let wait = schedule(policy, ledger, situation, id, hint)?;
-    if situation.disabled {
-        return Err(Stop::new(StopReason::Disabled));
-    }
+    switched_on(situation)?;
     within_nesting_limit(ledger, situation)?;
-    Ok(wait)
+    match &situation.refusal {
+        Some(refusal) => refusal.after_failure(wait, situation.deadline(policy).span),
+        None => Ok(wait),
+    }
+}
+
+const fn switched_on(situation: &Situation) -> Result<(), Stop> {
+    match situation.switch {
+        Switch::On => Ok(()),
+        Switch::Disabled => Err(Stop::new(StopReason::Disabled)),
+        Switch::ShutDown => Err(Stop::new(StopReason::Cancelled)),
+    }
+}
+
+/// Whether trying once more from outside makes sense: the operation ran out of
+/// what it had. Not where it found that nothing helps, that nobody can tell, or
+/// that there are too many attempts already.
+const fn is_given_up(reason: StopReason) -> bool {
+    use StopReason::{
+        AttemptsExhausted, BudgetExhausted, CircuitOpen, DeadlineExceeded, HintTooLong,
+    };
+    matches!(
+        reason,
+        AttemptsExhausted | DeadlineExceeded | HintTooLong | BudgetExhausted | CircuitOpen
+    )
 }
 
 fn may_repeat(situation: &Situation, failure: &Failure) -> Result<(), Stop> {
@@ -349,7 +455,7 @@ fn schedule(
         };
         return Err(Stop::with(StopReason::DeadlineExceeded, detail));
     }
-    Ok(Wait { attempt, draw, hint, delay, start: elapsed.plus(delay) })
+    Ok(Wait { attempt, draw, hint, delay, start: elapsed.plus(delay), deferred: false })
 }
 
 /// A hint is a floor; what is added keeps those who were given the same hint

@@ -64,7 +64,7 @@ pub use attempt::Attempt;
 pub use backoff::{Backoff, Delays, Jitter};
 pub use classify::{Class, Classify, Effect, Failure, Kind};
 pub use clock::Clock;
-pub use decide::{Decision, Situation, Wait, decide};
+pub use decide::{Decision, Deferral, OnRefusal, Refusal, Situation, Wait, decide};
 pub use explain::{Explanation, PlannedAttempt, WorstCase};
 pub use hint::Hint;
 pub use judge::{Accept, ByTrait, Classifier, Rejecter};

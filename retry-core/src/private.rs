@@ -2,10 +2,11 @@
 //! any release.
 
 pub use crate::backoff::Backoff;
-pub use crate::classify::fields::{AskedWait, FailureCode};
+pub use crate::classify::fields::{AskedWait, FailureCode, Field, HoldsOther, HoldsStop};
 // By a name that no author has imported: `unused_qualifications` would compare.
 pub use crate::classify::Classify as Classified;
 pub use crate::classify::{Classify, Verdict};
+pub use crate::decide::OnRefusal;
 pub use crate::judge::{Describe, Judged, accept, by_trait};
 pub use crate::non_idempotent::{Guard, ReturnedFuture};
 pub use crate::outcome::{

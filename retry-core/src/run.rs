@@ -31,7 +31,7 @@ use crate::operation_id::OperationId;
 use crate::policy::PolicyError;
 use crate::retrier::Retrier;
 use crate::safety::Safety;
-use crate::scope::{self, Frame};
+use crate::scope::{self, Frame, Told};
 use crate::stop::Stop;
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
@@ -61,8 +61,8 @@ pub struct Run<'a, E> {
     until: Nanos,
     held: Held<E>,
     trace: Trace,
-    /// Calls that must not run twice, made by this attempt.
-    effects: u8,
+    /// What ran in this attempt told it.
+    told: Told,
     phase: Phase,
     call: Call,
 }
@@ -155,7 +155,7 @@ impl<'a, E> Run<'a, E> {
                 failures: ManuallyDrop::new(None),
             },
             trace,
-            effects: 0,
+            told: Told::NOTHING,
             phase,
             call: Call::Uncounted,
         }
@@ -350,7 +350,9 @@ impl<E> Run<'_, E> {
     fn situation(&self) -> Situation {
         Situation::new()
             .safety(self.spec.safety())
-            .effects(u32::from(self.effects))
+            .effects(u32::from(self.told.effects()))
+            .inner_stop(self.told.stop())
+            .retry_nested(self.spec.retries_nested())
             .left_outside(self.frame.span.duration())
             .nested(u32::from(self.frame.depth), self.frame.product)
     }
@@ -394,11 +396,12 @@ impl<E> Run<'_, E> {
     /// `None` when a wait follows.
     #[cold]
     fn fail(&mut self, judged: Judged<E>, error: Option<E>) -> Option<Stopped<E>> {
-        let Judged { failure, describe } = judged;
+        let situation = self.situation();
+        let (failure, describe) = (situation.seen(judged.failure), judged.describe);
         let mut ledger = self.ledger();
         ledger.attempt_failed(self.now().duration(), &failure);
         (self.hints, self.elapsed) = (ledger.hints(), ledger.elapsed_nanos());
-        let (id, situation) = (self.id(), self.situation());
+        let id = self.id();
         let decision = decide(self.spec.policy(), &ledger, &situation, &id, Some(&failure));
         if self.is_observed() {
             self.attempt_failed(&id, &failure, error.as_ref(), describe, &decision);
@@ -414,7 +417,7 @@ impl<E> Run<'_, E> {
             return Some(self.stop(stop));
         }
         self.until = wait.map_or(elapsed, |wait| Nanos::from_duration(wait.start()));
-        self.effects = 0;
+        self.told = Told::NOTHING;
         self.phase = Phase::Yield;
         None
     }
@@ -445,6 +448,10 @@ impl<E> Run<'_, E> {
             let event = OperationStopped { operation, attempts, elapsed, stop: &stop, failure };
             self.trace.stopped(&event);
             self.tell(|observer| observer.stopped(&event));
+        }
+        // Where its error is converted, what is around it still knows.
+        if self.frame.depth > 1 {
+            scope::tell_stop(stop.reason());
         }
         let failures = self.held.failures.take().unwrap_or_default();
         Stopped::new(Report { id, stop, attempts, elapsed, failures })

@@ -14,6 +14,7 @@ use pin_project_lite::pin_project;
 
 use crate::clock::{Clock, ClockHandle};
 use crate::nanos::Nanos;
+use crate::stop::StopReason;
 
 /// What surrounds the code that is being polled. An operation keeps its own, and
 /// copies it in at every poll: it is small and has nothing to drop.
@@ -30,8 +31,8 @@ pub(crate) struct Frame {
     pub(crate) attempt: u32,
     /// Operations around.
     pub(crate) depth: u16,
-    /// Calls that must not run twice, made in this frame.
-    effects: u8,
+    /// What was told by what ran in this frame.
+    told: Told,
     /// Whether the frame has a clock of its own, in [`CLOCK`].
     clocked: bool,
 }
@@ -43,7 +44,7 @@ impl Frame {
         product: 1,
         attempt: 1,
         depth: 0,
-        effects: 0,
+        told: Told::NOTHING,
         clocked: false,
     };
 
@@ -62,7 +63,7 @@ impl Frame {
             product: outside.product.saturating_mul(outside.attempt),
             attempt: 1,
             depth: outside.depth.saturating_add(1),
-            effects: 0,
+            told: Told::NOTHING,
             clocked: !clock.is_runtime(),
         }
     }
@@ -77,7 +78,7 @@ impl Frame {
         let passed = Nanos::from_duration(now.saturating_duration_since(since));
         let span = span.minus(passed).min(left);
         let since = (span < Nanos::MAX).then_some(now);
-        Self { since, span, effects: 0, clocked: !clock.is_runtime(), ..outside }
+        Self { since, span, told: Told::NOTHING, clocked: !clock.is_runtime(), ..outside }
     }
 
     /// Whether it has a clock of its own.
@@ -101,6 +102,52 @@ impl Frame {
     }
 }
 
+/// What runs inside an attempt tells it. One number, because every poll copies
+/// it and asks whether there is anything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Told(u16);
+
+impl Told {
+    pub(crate) const NOTHING: Self = Self(0);
+
+    /// That many calls that must not run twice.
+    const fn effects_of(effects: u8) -> Self {
+        Self(effects as u16)
+    }
+
+    /// An operation stopped.
+    const fn stop_of(reason: StopReason) -> Self {
+        Self((reason as u16 + 1) << 8)
+    }
+
+    #[inline]
+    pub(crate) const fn is_nothing(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Calls that must not run twice.
+    pub(crate) const fn effects(self) -> u8 {
+        self.0.to_be_bytes()[1]
+    }
+
+    /// Why the last operation that stopped inside did.
+    pub(crate) fn stop(self) -> Option<StopReason> {
+        let index = usize::from(self.0 >> 8).checked_sub(1)?;
+        StopReason::ALL.get(index).copied()
+    }
+
+    /// This, and what was told after it.
+    pub(crate) const fn and(self, later: Self) -> Self {
+        let stop = if later.0 >> 8 == 0 { self.0 } else { later.0 };
+        let effects = self.effects().saturating_add(later.effects());
+        Self(stop).with_effects(effects)
+    }
+
+    const fn with_effects(self, effects: u8) -> Self {
+        Self(self.0 & 0xff00 | effects as u16)
+    }
+}
+
 thread_local! {
     /// Whether anything is around; otherwise what [`FRAME`] holds is stale.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -118,32 +165,32 @@ pub(crate) fn is_inside() -> bool {
 }
 
 /// Polls inside `frame`. Where that has a clock, [`bring_clock`] comes first.
-/// Says how many calls were counted there; whether they count in the frame
-/// around too is the caller's to decide.
+/// Gives what was told there; whether it is told to the frame around too is the
+/// caller's to decide.
 #[inline]
-pub(crate) fn enter<T>(frame: &Frame, counted: &mut u8, poll: impl FnOnce() -> T) -> T {
+pub(crate) fn enter<T>(frame: &Frame, told: &mut Told, poll: impl FnOnce() -> T) -> T {
     let inside = Inside::new();
     FRAME.with(|current| current.set(*frame));
     let output = poll();
-    *counted = FRAME.with(|current| current.get().effects);
+    *told = FRAME.with(|current| current.get().told);
     drop(inside);
     output
 }
 
-/// Polls inside a frame that belongs to no operation: what is counted in it
-/// counts around it.
+/// Polls inside a frame that belongs to no operation: what is told in it is told
+/// to what is around it.
 pub(crate) fn poll_under<F: Future>(
     clock: &ClockHandle,
     frame: &Frame,
     future: Pin<&mut F>,
     cx: &mut Context<'_>,
 ) -> Poll<F::Output> {
-    let mut counted = 0;
+    let mut told = Told::NOTHING;
     if frame.clocked {
         bring_clock(clock.clone());
     }
-    let polled = enter(frame, &mut counted, || future.poll(cx));
-    count_effects(counted);
+    let polled = enter(frame, &mut told, || future.poll(cx));
+    tell(told);
     polled
 }
 
@@ -202,7 +249,7 @@ fn keep_outside() {
 
 #[cold]
 fn put_back_outside() {
-    let counted = Frame::current().effects;
+    let told = Frame::current().told;
     let kept = OUTSIDE.try_with(|kept| kept.borrow_mut().pop());
     let Some(Outside { frame, clock, .. }) = kept.ok().flatten() else {
         INSIDE.set(false);
@@ -212,9 +259,9 @@ fn put_back_outside() {
     INSIDE.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
     // The clock that was inside is dropped here, where no cell is borrowed.
     drop(clock.and_then(swap_clock));
-    if counted > 0 && std::thread::panicking() {
-        // Nobody is left to say whether they count around the frame; so they do.
-        count_effects(counted);
+    if std::thread::panicking() {
+        // Nobody is left to say whether it is told around the frame; so it is.
+        tell(told);
     }
 }
 
@@ -222,11 +269,21 @@ fn swap_clock(clock: ClockHandle) -> Option<ClockHandle> {
     CLOCK.try_with(|current| current.replace(clock)).ok()
 }
 
-/// Counts calls that must not run twice in the current frame.
+/// Tells the current frame.
 #[cold]
-pub(crate) fn count_effects(effects: u8) {
+pub(crate) fn tell(told: Told) {
     let frame = Frame::current();
-    FRAME.set(Frame { effects: frame.effects.saturating_add(effects), ..frame });
+    FRAME.set(Frame { told: frame.told.and(told), ..frame });
+}
+
+/// Counts calls that must not run twice in the current frame.
+pub(crate) fn count_effects(effects: u8) {
+    tell(Told::effects_of(effects));
+}
+
+/// Tells the current frame that an operation in it stopped.
+pub(crate) fn tell_stop(reason: StopReason) {
+    tell(Told::stop_of(reason));
 }
 
 /// Polls a call that must not run twice. Its first poll counts as one call in
@@ -234,9 +291,10 @@ pub(crate) fn count_effects(effects: u8) {
 pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
     // Before the poll too: one that panics has run.
     count_effects(u8::from(first));
-    let effects = Frame::current().effects;
+    let effects = Frame::current().told.effects();
     let output = poll();
-    FRAME.set(Frame { effects, ..Frame::current() });
+    let frame = Frame::current();
+    FRAME.set(Frame { told: frame.told.with_effects(effects), ..frame });
     output
 }
 

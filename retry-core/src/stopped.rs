@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use thin_vec::ThinVec;
 
+use crate::classify::fields::{Field, HoldsStop};
 use crate::classify::{Class, Classify, Effect, Failure};
 use crate::key::IdempotencyKey;
 use crate::nanos::Nanos;
@@ -248,6 +250,11 @@ impl<E> Classify for Stopped<E> {
         failure.nested(self.reason())
     }
 }
+
+impl<E> HoldsStop for Field<Stopped<E>> {}
+impl<E> HoldsStop for Field<&Stopped<E>> {}
+impl<E> HoldsStop for Field<Box<Stopped<E>>> {}
+impl<E> HoldsStop for Field<Arc<Stopped<E>>> {}
 
 impl<E: fmt::Display> fmt::Display for Stopped<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -56,6 +56,8 @@ fn delegate_answers_as_the_inner_error() {
     assert_eq!(PayError::from(inner()).classify(), inner().classify());
 }
 
+type Alias = Stopped<io::Error>;
+
 #[derive(Classify)]
 enum Outer {
     #[retry(delegate)]
@@ -64,6 +66,16 @@ enum Outer {
     AskedInPart(Stopped<io::Error>),
     #[retry(transient)]
     Afresh(#[allow(dead_code)] Stopped<io::Error>),
+    #[retry(transient)]
+    Boxed(#[allow(dead_code)] Box<Alias>),
+    #[retry(transient, code = at)]
+    ByName {
+        #[allow(dead_code)]
+        source: Alias,
+        at: u32,
+    },
+    #[retry(transient)]
+    Plain(#[allow(dead_code)] u32),
 }
 
 /// The outer operation does not retry what the inner one has given up, unless
@@ -88,7 +100,11 @@ fn delegate_keeps_the_reason_of_a_nested_stop_and_transient_clears_it() {
     assert_eq!(asked.class(), Class::Permanent);
     let in_part = Outer::AskedInPart(stopped()).classify();
     assert_eq!(in_part, asked.with_kind(Kind::Server));
-    assert_eq!(Outer::Afresh(stopped()).classify(), Failure::transient());
+    assert_eq!(Outer::Afresh(stopped()).classify(), Failure::transient().afresh());
+    assert_eq!(Outer::Boxed(Box::new(stopped())).classify(), Failure::transient().afresh());
+    let by_name = Outer::ByName { source: stopped(), at: 1 }.classify();
+    assert_eq!(by_name, Failure::transient().with_code(1).afresh());
+    assert_eq!(Outer::Plain(1).classify(), Failure::transient());
 }
 
 /// An error that has something to say about everything.

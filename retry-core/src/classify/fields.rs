@@ -1,5 +1,8 @@
-//! What `code = field` and `after = field` read.
+//! What the derive reads of a field: `code = field`, `after = field`, and whether
+//! it holds a stop.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use super::Failure;
@@ -49,6 +52,40 @@ impl FailureCode for http::StatusCode {
         self.as_u16().set(failure)
     }
 }
+
+/// The type of a field of a `transient` variant, for a method call that prefers
+/// [`HoldsStop`].
+pub struct Field<T: ?Sized>(PhantomData<fn(&T)>);
+
+impl<T: ?Sized> Field<T> {
+    /// Nothing but the type.
+    pub const OF: Self = Self(PhantomData);
+}
+
+impl<T: ?Sized> fmt::Debug for Field<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Field")
+    }
+}
+
+/// Fields that hold the stop of a nested operation, which `transient` overrules.
+/// A method of the value's own reference is found first.
+pub trait HoldsStop {
+    /// The failure, retried although the nested operation has stopped.
+    fn classed(&self, failure: Failure) -> Failure {
+        failure.afresh()
+    }
+}
+
+/// All others: found one reference later.
+pub trait HoldsOther {
+    /// The failure as it is.
+    fn classed(&self, failure: Failure) -> Failure {
+        failure
+    }
+}
+
+impl<T: ?Sized> HoldsOther for &Field<T> {}
 
 /// A field that holds the wait which the other side asked for.
 ///

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::backoff::Backoff;
+use crate::decide::OnRefusal;
 use crate::policy::Policy;
 use crate::safety::Safety;
 
@@ -20,6 +21,12 @@ pub struct Spec {
     plain: bool,
     /// When the first attempt of a plain operation is cut.
     first_cut: Duration,
+    /// Whether it retries what an operation inside it has given up.
+    retries_nested: bool,
+    /// What it calls, by the name that the retrier knows it by.
+    resource: Option<&'static str>,
+    /// `None`: as the resource says.
+    on_refusal: Option<OnRefusal>,
 }
 
 impl Spec {
@@ -39,7 +46,11 @@ impl Spec {
             None => policy.get_deadline(),
         };
         let plain = !matches!(safety, Safety::AtMostOnce);
-        Self { name: Cow::Borrowed(name), policy, safety, validated: true, plain, first_cut }
+        let mut spec = Self::named(Cow::Borrowed(name), policy, safety);
+        spec.validated = true;
+        spec.plain = plain;
+        spec.first_cut = first_cut;
+        spec
     }
 
     /// A backoff of literals, judged now.
@@ -52,9 +63,36 @@ impl Spec {
         backoff
     }
 
+    /// Retries what an operation inside it has given up.
+    pub const fn retry_nested(mut self) -> Self {
+        self.retries_nested = true;
+        self
+    }
+
+    /// Sets the resource that it calls.
+    pub const fn resource(mut self, resource: &'static str) -> Self {
+        self.resource = Some(resource);
+        self
+    }
+
+    /// Sets what follows when the resource's budget or breaker says no.
+    pub const fn on_refusal(mut self, on_refusal: OnRefusal) -> Self {
+        self.on_refusal = Some(on_refusal);
+        self
+    }
+
     pub(crate) const fn named(name: Cow<'static, str>, policy: Policy, safety: Safety) -> Self {
-        let first_cut = Duration::ZERO;
-        Self { name, policy, safety, validated: false, plain: false, first_cut }
+        Self {
+            name,
+            policy,
+            safety,
+            validated: false,
+            plain: false,
+            first_cut: Duration::ZERO,
+            retries_nested: false,
+            resource: None,
+            on_refusal: None,
+        }
     }
 
     pub(crate) const fn name(&self) -> &Cow<'static, str> {
@@ -78,6 +116,18 @@ impl Spec {
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.plain
+    }
+
+    pub(crate) const fn retries_nested(&self) -> bool {
+        self.retries_nested
+    }
+
+    pub(crate) const fn get_resource(&self) -> Option<&'static str> {
+        self.resource
+    }
+
+    pub(crate) const fn get_on_refusal(&self) -> Option<OnRefusal> {
+        self.on_refusal
     }
 
     pub(crate) const fn is_validated(&self) -> bool {

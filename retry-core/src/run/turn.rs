@@ -13,7 +13,7 @@ use crate::clock::Waiting;
 use crate::judge::{Classifier, Judged, Rejecter};
 use crate::nanos::Nanos;
 use crate::safety::Safety;
-use crate::scope;
+use crate::scope::{self, Told};
 use crate::stopped::Stopped;
 
 /// A turn: an attempt and, where another follows, the wait for it. `Some` with
@@ -203,27 +203,28 @@ impl<E, F: Future<Output = ()>> Future for Hooked<'_, '_, E, F> {
 impl<E> Run<'_, E> {
     #[inline]
     fn poll_inside<T>(&mut self, poll: impl FnOnce() -> T) -> T {
-        let mut counted = 0;
+        let mut told = Told::NOTHING;
         let output = {
             let _span = self.trace.enter();
             if self.frame.is_clocked() {
                 scope::bring_clock(self.clock().clone());
             }
-            scope::enter(&self.frame, &mut counted, poll)
+            scope::enter(&self.frame, &mut told, poll)
         };
-        if counted > 0 {
-            self.count_effects(counted);
+        if !told.is_nothing() {
+            self.hear(told);
         }
         output
     }
 
     /// What an `at_most_once` operation calls is its own: to whatever is around
-    /// it, it was counted when it began.
+    /// it, it was counted when it began. And of the stops inside, what is around
+    /// it hears of its own.
     #[cold]
-    fn count_effects(&mut self, effects: u8) {
-        self.effects = self.effects.saturating_add(effects);
+    fn hear(&mut self, told: Told) {
+        self.told = self.told.and(told);
         if self.spec.safety() != Safety::AtMostOnce {
-            scope::count_effects(effects);
+            scope::count_effects(told.effects());
         }
     }
 

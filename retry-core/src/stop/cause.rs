@@ -57,6 +57,17 @@ pub(crate) enum Detail {
         calls: u64,
         limit: u32,
     },
+    /// By a budget or a breaker.
+    Refused {
+        next: Option<Nanos>,
+    },
+    Deferrals {
+        deferrals: u32,
+    },
+    PermitLate {
+        next: Nanos,
+        deadline: Nanos,
+    },
     Invalid(PolicyError),
 }
 
@@ -141,6 +152,20 @@ impl fmt::Display for Stop {
             Detail::Nesting { calls, limit } => write!(
                 f,
                 "another attempt would be the {calls}th of nested operations for one call, and the limit is {limit}"
+            ),
+            Detail::Refused { next: None } => f.write_str(self.reason.description()),
+            Detail::Refused { next: Some(next) } => {
+                write!(f, "{}; the next permit is at {next:?}", self.reason.description())
+            }
+            Detail::Deferrals { deferrals } => write!(
+                f,
+                "{}, and the operation has waited for it {deferrals} times already",
+                self.reason.description()
+            ),
+            Detail::PermitLate { next, deadline } => write!(
+                f,
+                "{}; the next permit is at {next:?}, and the deadline at {deadline:?}",
+                self.reason.description()
             ),
             Detail::Invalid(error) => error.fmt(f),
         }

@@ -153,7 +153,8 @@ fn failure(checked: &Checked<'_>) -> TokenStream {
     let mut failure = match &checked.source {
         CheckedSource::Class(class) => {
             let class = format_ident!("{class}");
-            quote!(__retry::Failure::#class())
+            let failure = quote!(__retry::Failure::#class());
+            if class == "transient" { overruling(checked, failure) } else { failure }
         }
         CheckedSource::Delegate(used) => {
             let (ty, field) = typed(used);
@@ -181,6 +182,18 @@ fn failure(checked: &Checked<'_>) -> TokenStream {
         failure = quote!(<#ty as __retry::__private::AskedWait>::set(#field, #failure));
     }
     failure
+}
+
+/// A nested stop that the variant holds is overruled. Only the compiler knows
+/// what a field's type is.
+fn overruling(checked: &Checked<'_>, failure: TokenStream) -> TokenStream {
+    checked.case.fields.iter().fold(failure, |failure, field| {
+        let ty = &field.ty;
+        quote! {{
+            use __retry::__private::{HoldsOther as _, HoldsStop as _};
+            (&__retry::__private::Field::<#ty>::OF).classed(#failure)
+        }}
+    })
 }
 
 fn into_failure(path: &ExprPath, arguments: &TokenStream) -> TokenStream {

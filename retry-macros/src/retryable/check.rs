@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::{Expr, FnArg, Lit, Pat, Path, Receiver, ReceiverKind, ReturnType, Type, parse_quote};
 
 use super::async_trait::AsyncTrait;
-use super::parse::{Function, Given, Options, Time, literal};
+use super::parse::{Function, Given, OnRefusal, Options, Time, literal};
 use crate::attribute::is_named;
 use crate::errors::Errors;
 use crate::mentions::mentions;
@@ -27,6 +27,9 @@ pub(super) struct Plan {
     pub(super) attempt: Option<Ident>,
     pub(super) before_retry: Option<Set<Expr>>,
     pub(super) reject: Option<Set<Expr>>,
+    pub(super) retry_nested: bool,
+    pub(super) resource: Option<Set<Expr>>,
+    pub(super) on_refusal: Option<OnRefusal>,
 }
 
 pub(super) enum Shape {
@@ -88,6 +91,7 @@ pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) 
     keyed(&options, errors);
     bounded(&options, errors);
     rejectable(&options, errors);
+    protected(&options, errors);
     let bound = parameters(&options, function, &shape, errors);
     Plan {
         span: options.span,
@@ -117,6 +121,9 @@ pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) 
         attempt: options.attempt.filter(|_| bound.attempt).map(|attempt| attempt.option),
         before_retry: set(options.before_retry),
         reject: set(options.reject),
+        retry_nested: options.nested.is_some(),
+        resource: set(options.resource),
+        on_refusal: value(options.on_refusal),
     }
 }
 
@@ -308,6 +315,24 @@ fn rejectable(options: &Options, errors: &mut Errors) {
             &reject.option,
             "`reject` repeats after an `Ok`, and an `at_most_once` operation never does; \
              use `idempotent` or `key = …`, or leave `reject` out",
+        );
+    }
+}
+
+/// Budgets and breakers are the retrier's.
+fn protected(options: &Options, errors: &mut Errors) {
+    if options.with.is_some() || options.unreadable {
+        return;
+    }
+    let resource = options.resource.as_ref().map(|given| &given.option);
+    let on_refusal = options.on_refusal.as_ref().map(|given| &given.option);
+    if let Some(option) = resource.or(on_refusal) {
+        errors.at(
+            option,
+            format_args!(
+                "`{option}` needs a retrier, which holds the budgets and breakers of its \
+                 resources; add one, as in `with = self.retries`"
+            ),
         );
     }
 }

@@ -11,7 +11,7 @@ use super::check::{Key, Numbers, Plan, Safety, Set, Shape, Wrong};
 use super::guard::{guard, guard_future};
 use super::instrument;
 use super::literal::is_literal;
-use super::parse::{Function, Time, literal};
+use super::parse::{Function, OnRefusal, Time, literal};
 use super::place::{Extent, borrowed, parenthesized};
 use crate::inferred::inferred;
 
@@ -409,10 +409,11 @@ impl Lowered<'_> {
             Safety::Keyed => quote!(__retry::Safety::Keyed),
             Safety::AtMostOnce => quote!(__retry::Safety::AtMostOnce),
         };
+        let settings = self.settings();
         if is_literal_name && numbers.are_literal() {
             let checked = numbers.checked(*span, quote!(#name), safety);
             let spec = quote_spanned! {at_attribute=>{
-                static POLICY: __retry::Spec = #checked;
+                static POLICY: __retry::Spec = #checked #settings;
                 &POLICY
             }};
             return (None, spec);
@@ -428,10 +429,31 @@ impl Lowered<'_> {
             let spec = &{
                 let name: &'static str = #name;
                 #policy
-                __retry::Spec::new(name, policy, #safety)
+                __retry::Spec::new(name, policy, #safety) #settings
             };
         };
         (Some(computed), quote_spanned!(at_attribute=> spec))
+    }
+
+    /// What follows the constructor: `.resource({ … }).retry_nested()`
+    ///
+    /// A resource is named by its author: the name is a constant.
+    fn settings(&self) -> TokenStream {
+        let Plan { retry_nested, resource, on_refusal, .. } = &self.plan;
+        let ours = Span::mixed_site();
+        let resource = resource.as_ref().map(|Set { option, value }| {
+            let expected = quote_spanned!(ours.located_at(option.span())=> &'static str);
+            quote_spanned!(ours=> .resource({ const RESOURCE: #expected = #value; RESOURCE }))
+        });
+        let on_refusal = on_refusal.map(|on_refusal| {
+            let chosen = match on_refusal {
+                OnRefusal::Stop => quote!(Stop),
+                OnRefusal::Defer => quote!(Defer),
+            };
+            quote_spanned!(ours=> .on_refusal(__retry::OnRefusal::#chosen))
+        });
+        let nested = retry_nested.then(|| quote_spanned!(ours=> .retry_nested()));
+        quote!(#resource #on_refusal #nested)
     }
 
     fn name(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {

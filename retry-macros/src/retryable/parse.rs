@@ -33,6 +33,9 @@ pub(super) struct Options {
     pub(super) attempt: Option<Given<()>>,
     pub(super) before_retry: Option<Given<Expr>>,
     pub(super) reject: Option<Given<Expr>>,
+    pub(super) nested: Option<Given<()>>,
+    pub(super) resource: Option<Given<Expr>>,
+    pub(super) on_refusal: Option<Given<OnRefusal>>,
     /// An option could not be read at all: what is missing may be that one.
     pub(super) unreadable: bool,
 }
@@ -59,6 +62,13 @@ impl Time {
     }
 }
 
+/// What follows when the resource's budget or breaker says no.
+#[derive(Clone, Copy)]
+pub(super) enum OnRefusal {
+    Stop,
+    Defer,
+}
+
 /// The function, its body unread.
 pub(super) struct Function {
     pub(super) attrs: Vec<Attribute>,
@@ -67,7 +77,7 @@ pub(super) struct Function {
     pub(super) body: Group,
 }
 
-const OPTIONS: [&str; 17] = [
+const OPTIONS: [&str; 20] = [
     "name",
     "idempotent",
     "key",
@@ -81,6 +91,9 @@ const OPTIONS: [&str; 17] = [
     "classify",
     "error",
     "with",
+    "resource",
+    "on_refusal",
+    "nested",
     "attempt",
     "before_retry",
     "reject",
@@ -108,6 +121,9 @@ pub(super) fn options(span: Span, tokens: TokenStream, errors: &mut Errors) -> O
         attempt: None,
         before_retry: None,
         reject: None,
+        nested: None,
+        resource: None,
+        on_refusal: None,
         unreadable: false,
     };
     let before = errors.count();
@@ -148,6 +164,17 @@ impl Options {
             "attempt" => flag(&mut self.attempt, name, input),
             "before_retry" => value(&mut self.before_retry, name, input, "self.refresh()", an_expr),
             "reject" => value(&mut self.reject, name, input, "|value| …", an_expr),
+            "nested" => {
+                let retry = [("retry", ())];
+                value(&mut self.nested, name, input, "retry", |input| word(name, input, &retry))
+            }
+            "resource" => {
+                value(&mut self.resource, name, input, "\"payments-gateway\"", a_resource)
+            }
+            "on_refusal" => {
+                let words = [("stop", OnRefusal::Stop), ("defer", OnRefusal::Defer)];
+                value(&mut self.on_refusal, name, input, "defer", |input| word(name, input, &words))
+            }
             "crate" => value(&mut self.krate, name, input, "path::to::retry_core", a_path),
             word => Err(match word_of_others(word) {
                 Some(meant) => {
@@ -180,6 +207,10 @@ fn word_of_others(word: &str) -> Option<&'static str> {
         "when" | "retry_if" | "condition" | "on" | "retry_on" | "include" | "exclude" => {
             "errors say themselves whether they may be retried: derive `Classify`, \
              or name a function with `classify`"
+        }
+        "circuit_breaker" | "breaker" | "budget" | "rate_limit" => {
+            "a budget and a breaker belong to a resource of the retrier: \
+             write `with = self.retries, resource = \"payments-gateway\"`"
         }
         "notify" => "give a retrier with an observer: `with = self.retries`",
         "idempotency_key" => "write `key`, and pass the name that it binds on: `key`",
@@ -300,6 +331,36 @@ fn backoff(input: ParseStream<'_>) -> syn::Result<Expr> {
         Some(other) => Err(syn::Error::new(
             other.span(),
             "expected a `Backoff`, as in `backoff = Backoff::fixed(Duration::from_secs(1))`",
+        )),
+    }
+}
+
+/// One of a few words.
+fn word<T: Copy>(option: &Ident, input: ParseStream<'_>, words: &[(&str, T)]) -> syn::Result<T> {
+    let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+    let place = input.cursor();
+    let Ok(word) = input.call(Ident::parse_any) else {
+        let known: Vec<_> = known.iter().map(|word| format!("`{option} = {word}`")).collect();
+        let message = format!("expected {}", known.join(" or "));
+        return Err(syn::Error::new(place.span(), message));
+    };
+    match words.iter().find(|(known, _)| word == known) {
+        Some((_, meant)) => Ok(*meant),
+        None => Err(options::unknown_word(&format!("value of `{option}`:"), &word, &known)),
+    }
+}
+
+fn a_resource(input: ParseStream<'_>) -> syn::Result<Expr> {
+    let expr: Expr = input.parse()?;
+    match literal(&expr) {
+        Some(Lit::Str(text)) if text.value().is_empty() => Err(syn::Error::new(
+            text.span(),
+            "the name is empty; it is the name that the retrier knows the resource by",
+        )),
+        None | Some(Lit::Str(_)) => Ok(expr),
+        Some(other) => Err(syn::Error::new(
+            other.span(),
+            "expected a name as text, as in `resource = \"payments-gateway\"`",
         )),
     }
 }

@@ -10,7 +10,11 @@ const _: () = {
                         Duration,
                     > as __retry::__private::AskedWait>::set(
                         field0,
-                        __retry::Failure::transient()
+                        {
+                            use __retry::__private::{HoldsOther as _, HoldsStop as _};
+                            (&__retry::__private::Field::<Option<Duration>>::OF)
+                                .classed(__retry::Failure::transient())
+                        }
                             .no_effect()
                             .with_kind(__retry::Kind::Throttled),
                     )
