@@ -1,18 +1,15 @@
 //! Hearing what operations do.
 
+mod event;
 mod recorder;
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::classify::Failure;
-use crate::decide::Decision;
-use crate::operation_id::OperationId;
-use crate::policy::Policy;
-use crate::stop::Stop;
-
+pub use event::{
+    AttemptFailed, AttemptStarted, BreakerChanged, BreakerState, BudgetChanged, Cancelled,
+    Deferred, OperationStopped, Succeeded,
+};
 pub use recorder::{Event, Recorder};
 
 /// Hears what operations do: for logs, metrics and tests.
@@ -52,6 +49,11 @@ pub trait Observer: Send + Sync + 'static {
         let _ = event;
     }
 
+    /// The next attempt was refused for now, and its time is waited for.
+    fn deferred(&self, event: &Deferred<'_>) {
+        let _ = event;
+    }
+
     /// The operation has its result. Never called for a rejected value.
     fn succeeded(&self, event: &Succeeded<'_>) {
         let _ = event;
@@ -66,6 +68,18 @@ pub trait Observer: Send + Sync + 'static {
     fn cancelled(&self, event: &Cancelled<'_>) {
         let _ = event;
     }
+
+    /// A resource's circuit breaker has another state. Not part of one
+    /// operation.
+    fn breaker_changed(&self, event: &BreakerChanged<'_>) {
+        let _ = event;
+    }
+
+    /// A resource's retry budget gave a token, or refused one. Not part of one
+    /// operation.
+    fn budget_changed(&self, event: &BudgetChanged<'_>) {
+        let _ = event;
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for Arc<O> {
@@ -75,6 +89,10 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 
     fn attempt_failed(&self, event: &AttemptFailed<'_>) {
         (**self).attempt_failed(event);
+    }
+
+    fn deferred(&self, event: &Deferred<'_>) {
+        (**self).deferred(event);
     }
 
     fn succeeded(&self, event: &Succeeded<'_>) {
@@ -88,119 +106,13 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
     fn cancelled(&self, event: &Cancelled<'_>) {
         (**self).cancelled(event);
     }
-}
 
-/// The body is about to run.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct AttemptStarted<'a> {
-    /// The operation.
-    pub operation: &'a OperationId,
-    /// The number of the attempt, from 1.
-    pub attempt: u32,
-    /// Since the start of attempt 1.
-    pub elapsed: Duration,
-    /// The policy that the operation began with, and keeps.
-    pub policy: &'a Policy,
-}
-
-/// An attempt failed, and the decision is made.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub struct AttemptFailed<'a> {
-    /// The operation.
-    pub operation: &'a OperationId,
-    /// The number of the attempt, from 1.
-    pub attempt: u32,
-    /// Since the start of attempt 1.
-    pub elapsed: Duration,
-    /// What the error means.
-    pub failure: &'a Failure,
-    /// The error's text, where its type has one: `Display`, known to the
-    /// attribute at the function.
-    pub error: Option<&'a dyn fmt::Display>,
-    /// What follows.
-    pub decision: &'a Decision,
-}
-
-impl AttemptFailed<'_> {
-    /// Whether another attempt is scheduled.
-    pub const fn will_retry(&self) -> bool {
-        matches!(self.decision, Decision::ScheduleRetry(_))
+    fn breaker_changed(&self, event: &BreakerChanged<'_>) {
+        (**self).breaker_changed(event);
     }
 
-    /// The delay that is slept before the next attempt, if there is one.
-    pub const fn delay(&self) -> Option<Duration> {
-        match self.decision {
-            Decision::ScheduleRetry(wait) => Some(wait.delay()),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Debug for AttemptFailed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AttemptFailed")
-            .field("operation", self.operation)
-            .field("attempt", &self.attempt)
-            .field("elapsed", &self.elapsed)
-            .field("failure", self.failure)
-            .field("error", &self.error.map(|error| error.to_string()))
-            .field("decision", self.decision)
-            .finish()
-    }
-}
-
-/// The operation has its result.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Succeeded<'a> {
-    /// The operation.
-    pub operation: &'a OperationId,
-    /// Attempts that it took.
-    pub attempts: u32,
-    /// Since the start of attempt 1.
-    pub elapsed: Duration,
-}
-
-/// The operation stopped for a reason.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct OperationStopped<'a> {
-    /// The operation.
-    pub operation: &'a OperationId,
-    /// Attempts started.
-    pub attempts: u32,
-    /// Since the start of attempt 1.
-    pub elapsed: Duration,
-    /// The reason, with its numbers.
-    pub stop: &'a Stop,
-    /// What the last attempt failed with, if one was made.
-    pub failure: Option<&'a Failure>,
-}
-
-/// The operation's future was dropped, or its body panicked.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Cancelled<'a> {
-    /// The operation.
-    pub operation: &'a OperationId,
-    /// Attempts started.
-    pub attempts: u32,
-    /// Since the start of attempt 1.
-    pub elapsed: Duration,
-    /// Whether an attempt was running; otherwise the operation was waiting.
-    pub in_attempt: bool,
-    /// Whether a panic went through.
-    pub panicked: bool,
-    /// What the last finished attempt failed with, if there was one.
-    pub failure: Option<&'a Failure>,
-}
-
-impl Cancelled<'_> {
-    /// Always [`Cancelled`](crate::StopReason::Cancelled).
-    pub const fn reason(&self) -> crate::StopReason {
-        crate::StopReason::Cancelled
+    fn budget_changed(&self, event: &BudgetChanged<'_>) {
+        (**self).budget_changed(event);
     }
 }
 

@@ -389,8 +389,9 @@ impl<E> Run<'_, E> {
         self.phase = Phase::Done;
         let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
+        let event = Succeeded { operation, attempts, elapsed, resource: None };
         self.trace.succeeded(operation, attempts);
-        self.tell(|observer| observer.succeeded(&Succeeded { operation, attempts, elapsed }));
+        self.tell(|observer| observer.succeeded(&event));
     }
 
     /// `None` when a wait follows.
@@ -445,7 +446,16 @@ impl<E> Run<'_, E> {
             let (operation, elapsed) = (&id, elapsed.duration());
             let failure = self.last_failure().copied();
             let failure = failure.as_ref();
-            let event = OperationStopped { operation, attempts, elapsed, stop: &stop, failure };
+            let event = OperationStopped {
+                operation,
+                attempts,
+                elapsed,
+                stop: &stop,
+                failure,
+                resource: None,
+                depth: self.depth(),
+                product: self.product(),
+            };
             self.trace.stopped(&event);
             self.tell(|observer| observer.stopped(&event));
         }
@@ -473,6 +483,24 @@ impl<E> Run<'_, E> {
         }
     }
 
+    fn depth(&self) -> u32 {
+        u32::from(self.frame.depth)
+    }
+
+    /// Of the current attempt numbers, this operation's included.
+    fn product(&self) -> u32 {
+        self.frame.product.saturating_mul(self.attempts().max(1))
+    }
+
+    /// Since the end of the attempt before.
+    fn waited(&self) -> Duration {
+        let failures = self.held.failures.as_ref();
+        match failures.and_then(|failures| failures.last()) {
+            Some(failed) => self.elapsed.minus(failed.elapsed).duration(),
+            None => Duration::ZERO,
+        }
+    }
+
     #[cold]
     fn attempt_started(&mut self) {
         let operation = &self.id();
@@ -480,7 +508,11 @@ impl<E> Run<'_, E> {
             operation,
             attempt: self.attempts(),
             elapsed: self.elapsed.duration(),
+            waited: self.waited(),
             policy: self.spec.policy(),
+            resource: None,
+            depth: self.depth(),
+            product: self.product(),
         };
         self.trace.attempt_started(&event);
         self.tell(|observer| observer.attempt_started(&event));
@@ -501,6 +533,9 @@ impl<E> Run<'_, E> {
             failure,
             error: error.zip(describe).and_then(|(error, describe)| describe(error)),
             decision,
+            resource: None,
+            depth: self.depth(),
+            product: self.product(),
         };
         self.trace.attempt_failed(&event);
         self.tell(|observer| observer.attempt_failed(&event));
@@ -519,6 +554,7 @@ impl<E> Run<'_, E> {
             in_attempt: self.in_attempt(),
             panicked,
             failure: failure.as_ref(),
+            resource: None,
         };
         self.trace.cancelled(&event);
         self.tell(|observer| observer.cancelled(&event));

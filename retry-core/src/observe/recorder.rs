@@ -4,13 +4,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{AttemptFailed, AttemptStarted, Cancelled, Observer, OperationStopped, Succeeded};
+use super::{
+    AttemptFailed, AttemptStarted, Cancelled, Deferred, Observer, OperationStopped, Succeeded,
+};
 use crate::classify::Failure;
 use crate::decide::Decision;
 use crate::operation_id::OperationId;
-use crate::stop::Stop;
+use crate::stop::{Stop, StopReason};
 
-/// Remembers every event, for tests and for showing what an operation did.
+/// Remembers every event of an operation, for tests and for showing what it did.
 /// Clones share one memory, which grows until [`take`](Self::take) empties it.
 ///
 /// ```
@@ -67,6 +69,17 @@ pub enum Event {
         error: Option<String>,
         /// What follows.
         decision: Decision,
+    },
+    /// The next attempt was refused for now, and its time is waited for.
+    Deferred {
+        /// Attempts started so far.
+        attempts: u32,
+        /// Since the start of attempt 1, or of the first deferral before it.
+        elapsed: Duration,
+        /// Who refused.
+        reason: StopReason,
+        /// When the attempt is asked for again, counted as `elapsed` is.
+        until: Duration,
     },
     /// The operation has its result.
     Succeeded {
@@ -143,14 +156,19 @@ impl Observer for Recorder {
     }
 
     fn attempt_failed(&self, event: &AttemptFailed<'_>) {
-        let &AttemptFailed { operation, attempt, elapsed, failure, error, decision } = event;
+        let &AttemptFailed { operation, attempt, elapsed, failure, error, decision, .. } = event;
         let error = error.map(|error| error.to_string());
         let (failure, decision) = (*failure, *decision);
         self.push(operation, Event::AttemptFailed { attempt, elapsed, failure, error, decision });
     }
 
+    fn deferred(&self, event: &Deferred<'_>) {
+        let &Deferred { operation, attempts, elapsed, reason, until, .. } = event;
+        self.push(operation, Event::Deferred { attempts, elapsed, reason, until });
+    }
+
     fn succeeded(&self, event: &Succeeded<'_>) {
-        let &Succeeded { operation, attempts, elapsed } = event;
+        let &Succeeded { operation, attempts, elapsed, .. } = event;
         self.push(operation, Event::Succeeded { attempts, elapsed });
     }
 
@@ -188,6 +206,9 @@ impl fmt::Display for Event {
                     _ => write!(f, "computed, ceiling {:?})", wait.ceiling()),
                 }
             }
+            Self::Deferred { elapsed, reason, until, .. } => {
+                write!(f, "    deferred at {:?} until {:?}: {reason}", at(elapsed), at(until))
+            }
             Self::Succeeded { attempts, elapsed } => {
                 let s = if *attempts == 1 { "" } else { "s" };
                 write!(f, "    succeeded at {:?} after {attempts} attempt{s}", at(elapsed))
@@ -200,5 +221,34 @@ impl fmt::Display for Event {
                 write!(f, "    cancelled at {:?} {place}", at(elapsed))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deferral_has_a_line() {
+        let recorder = Recorder::new();
+        let operation = OperationId::from("prices.fetch");
+        let second = Duration::from_secs(1);
+        recorder.deferred(&Deferred {
+            operation: &operation,
+            attempts: 1,
+            elapsed: second,
+            reason: StopReason::BudgetExhausted,
+            until: 3 * second,
+            resource: Some("prices"),
+        });
+        let deferred = Event::Deferred {
+            attempts: 1,
+            elapsed: second,
+            reason: StopReason::BudgetExhausted,
+            until: 3 * second,
+        };
+        assert_eq!(recorder.events(&operation), [deferred]);
+        let line = "    deferred at 1s until 3s: budget_exhausted\n";
+        assert_eq!(recorder.story(&operation), format!("prices.fetch\n{line}"));
     }
 }
