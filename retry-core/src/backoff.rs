@@ -275,8 +275,10 @@ impl Backoff {
 
     const fn ratio(&self) -> (u128, u128) {
         match self.curve {
-            // A zero denominator is refused by validation; here it must not divide.
-            Curve::Factor(p, q) => (p as u128, if q == 0 { 1 } else { q as u128 }),
+            // A factor that no policy accepts is not followed: it might divide by
+            // zero, or grow too slowly to be computed.
+            Curve::Factor(p, q) if q == 0 || p < q || p > 1000 => (1, 1),
+            Curve::Factor(p, q) => (p as u128, q as u128),
             _ => (2, 1),
         }
     }

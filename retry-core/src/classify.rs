@@ -38,7 +38,7 @@ pub use rules::{Rules, find_source, when};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say which of its errors may be retried",
     label = "no classification for this error type",
-    note = "derive it with `#[derive(Classify)]`, or name a function: in an attribute `#[retryable(classify = path::to::function)]`, on a variant `#[retry(with = path::to::function)]`"
+    note = "derive it with `#[derive(Classify)]`, or name a function: in an attribute `#[retryable(classify = path::to::function)]`, on a variant `#[retry(with = path::to::function)]`, on an `Operation` `.classify(…)`"
 )]
 pub trait Classify {
     /// The failure that this error stands for.

@@ -151,7 +151,7 @@ impl fmt::Display for Stop {
             ),
             Detail::Nesting { calls, limit } => write!(
                 f,
-                "another attempt would be the {calls}th of nested operations for one call, and the limit is {limit}"
+                "another attempt would bring the product of the nested attempt numbers to {calls}, and the limit is {limit}"
             ),
             Detail::Refused { next: None } => f.write_str(self.reason.description()),
             Detail::Refused { next: Some(next) } => {

@@ -278,35 +278,32 @@ fn attempts(number: &Set<Expr>, errors: &mut Errors) -> bool {
 }
 
 fn above_zero(time: &Set<Time>, errors: &mut Errors) -> bool {
-    match &time.value {
-        Time::Literal(literal, duration) if duration.is_zero() => {
-            let name = &time.option;
-            errors.at(literal, format!("`{name}` is zero, which leaves no time for an attempt"));
-            false
-        }
-        _ => true,
+    let is_zero = time.value.known().is_some_and(|duration| duration.is_zero());
+    if is_zero {
+        let name = &time.option;
+        errors.at(&time.value, format!("`{name}` is zero, which leaves no time for an attempt"));
     }
+    !is_zero
 }
 
 fn shorter(timeout: &Set<Time>, deadline: Option<&Given<Time>>, errors: &mut Errors) -> bool {
-    let Some(Given { value: Some(Time::Literal(deadline, most)), .. }) = deadline else {
+    let Some(Given { value: Some(deadline), .. }) = deadline else {
         return true;
     };
-    match &timeout.value {
-        Time::Literal(timeout, duration) if duration >= most && !most.is_zero() => {
-            errors.at(
-                timeout,
-                format_args!(
-                    "`attempt_timeout` ({}) must be shorter than `deadline` ({}); shorten it, \
-                     or leave it out: the deadline cuts attempts too",
-                    timeout.to_token_stream(),
-                    deadline.to_token_stream()
-                ),
-            );
-            false
-        }
-        _ => true,
+    let (Some(duration), Some(most)) = (timeout.value.known(), deadline.known()) else {
+        return true;
+    };
+    let is_shorter = duration < most || most.is_zero();
+    if !is_shorter {
+        errors.at(
+            &timeout.value,
+            format_args!(
+                "`attempt_timeout` ({duration:?}) must be shorter than `deadline` ({most:?}); \
+                 shorten it, or leave it out: the deadline cuts attempts too"
+            ),
+        );
     }
+    is_shorter
 }
 
 fn rejectable(options: &Options, errors: &mut Errors) {

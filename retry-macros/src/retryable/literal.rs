@@ -1,6 +1,8 @@
 //! Which expressions the compiler can evaluate where the attribute stands.
 
-use syn::{Expr, ExprCall, ExprMethodCall, ExprPath};
+use std::time::Duration;
+
+use syn::{Expr, ExprCall, ExprLit, ExprMethodCall, ExprPath, Lit};
 
 /// Whether an expression is built only from `Backoff`, `Jitter` and
 /// `Duration::from_*` calls on literals. `Backoff::custom` takes a function,
@@ -14,6 +16,38 @@ pub(super) fn is_literal(expr: &Expr) -> bool {
         Expr::Call(call) => is_known_call(call),
         Expr::MethodCall(call) => is_known_method(call),
         _ => false,
+    }
+}
+
+/// How long a `Duration::from_secs(5)` is, or another call with one whole number.
+pub(super) fn known_duration(expr: &Expr) -> Option<Duration> {
+    match expr {
+        Expr::Group(group) => known_duration(&group.expr),
+        Expr::Paren(paren) => known_duration(&paren.expr),
+        Expr::Path(path) => match known_type(path) {
+            Some(("Duration", name)) if name == "ZERO" => Some(Duration::ZERO),
+            _ => None,
+        },
+        Expr::Call(call) => {
+            let Expr::Path(path) = &*call.func else {
+                return None;
+            };
+            let Some(("Duration", name)) = known_type(path) else {
+                return None;
+            };
+            let Some(Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) = call.args.first() else {
+                return None;
+            };
+            let number = number.base10_parse().ok().filter(|_| call.args.len() == 1)?;
+            match &*name {
+                "from_secs" => Some(Duration::from_secs(number)),
+                "from_millis" => Some(Duration::from_millis(number)),
+                "from_micros" => Some(Duration::from_micros(number)),
+                "from_nanos" => Some(Duration::from_nanos(number)),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 
@@ -62,6 +96,25 @@ fn known_type(path: &ExprPath) -> Option<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_of_one_whole_number_is_known() {
+        let second = Some(Duration::from_secs(1));
+        for (text, duration) in [
+            ("Duration::from_secs(1)", second),
+            ("(std::time::Duration::from_millis(1_000))", second),
+            ("Duration::from_micros(1_000_000u64)", second),
+            ("Duration::from_nanos(1_000_000_000)", second),
+            ("Duration::ZERO", Some(Duration::ZERO)),
+            ("Duration::from_secs(n)", None),
+            ("Duration::from_secs_f64(1.0)", None),
+            ("Duration::new(1, 0)", None),
+            ("from_secs(1)", None),
+            ("self.config.timeout", None),
+        ] {
+            assert_eq!(known_duration(&syn::parse_str(text).unwrap()), duration, "{text}");
+        }
+    }
 
     #[test]
     fn only_calls_on_literals_are_literal() {

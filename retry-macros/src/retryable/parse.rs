@@ -8,7 +8,7 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Expr, Ident, Lit, Path, Signature, Token, Type, UnOp, Visibility, token};
 
-use super::literal::is_literal;
+use super::literal::{is_literal, known_duration};
 use crate::errors::Errors;
 use crate::{duration, options};
 
@@ -58,6 +58,14 @@ impl Time {
         match self {
             Self::Literal(..) => true,
             Self::Expr(expr) => is_literal(expr),
+        }
+    }
+
+    /// How long it is, where the macro can read that.
+    pub(super) fn known(&self) -> Option<Duration> {
+        match self {
+            Self::Literal(_, duration) => Some(*duration),
+            Self::Expr(expr) => known_duration(expr),
         }
     }
 }
@@ -404,6 +412,15 @@ pub(super) fn function(span: Span, input: ParseStream<'_>) -> syn::Result<Functi
         ));
     }
     Ok(Function { attrs, vis, sig, body: input.parse()? })
+}
+
+impl ToTokens for Time {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Literal(literal, _) => literal.to_tokens(tokens),
+            Self::Expr(expr) => expr.to_tokens(tokens),
+        }
+    }
 }
 
 impl ToTokens for Function {

@@ -240,7 +240,7 @@ mod sentences {
 
     #[test]
     fn of_a_call_that_must_not_run_twice() {
-        let outer = idempotent(3).classify(|_: &Stopped<Failed>| Failure::transient());
+        let outer = idempotent(3).classify(|_: &Stopped<Failed>| Failure::transient().afresh());
         let running = outer.run(|_| {
             Operation::at_most_once("label", policy(1)).run(|_| async { Err::<(), _>(BUSY) })
         });
@@ -282,8 +282,8 @@ mod sentences {
         );
         assert_eq!(
             stopped.into_error().unwrap().stop().to_string(),
-            "another attempt would be the 12th of nested operations for one call, and the limit \
-             is 10",
+            "another attempt would bring the product of the nested attempt numbers to 12, and the \
+             limit is 10",
         );
     }
 
