@@ -190,7 +190,8 @@ impl Situation {
         }
     }
 
-    /// How many attempts of nested operations may stand for one call.
+    /// The limit of the product of the current attempt numbers of operations
+    /// inside each other. It bounds each retry, and not the sum of the calls.
     pub const NESTING_LIMIT: u32 = 10;
 
     /// Sets why repeating the operation is safe.

@@ -53,6 +53,7 @@ mod retrier;
 mod operation;
 mod outcome;
 mod run;
+mod switch;
 mod textual;
 mod within;
 

@@ -6,6 +6,7 @@ use std::pin::pin;
 
 use crate::attempt::Attempt;
 use crate::classify::Failure;
+use crate::decide::OnRefusal;
 use crate::judge::{Accept, By, ByTrait, Classifier, Judged, Rejecter};
 use crate::key::{IdempotencyKey, ToKey};
 use crate::policy::Policy;
@@ -48,7 +49,7 @@ type Key = Result<IdempotencyKey, crate::key::EmptyKey>;
 impl Operation {
     /// Repeating it is harmless.
     pub fn idempotent(name: impl Into<Cow<'static, str>>, policy: Policy) -> Self {
-        Self::new(name, policy, Safety::Idempotent)
+        Self::of(name, policy, Safety::Idempotent)
     }
 
     /// The other side recognizes a repeated call by its key:
@@ -63,15 +64,15 @@ impl Operation {
     pub fn keyed(name: impl Into<Cow<'static, str>>, key: impl ToKey, policy: Policy) -> Self {
         let name = name.into();
         let key = key.to_key(&name);
-        Self { key: Some(key), ..Self::new(name, policy, Safety::Keyed) }
+        Self { key: Some(key), ..Self::of(name, policy, Safety::Keyed) }
     }
 
     /// It repeats only what certainly had no effect.
     pub fn at_most_once(name: impl Into<Cow<'static, str>>, policy: Policy) -> Self {
-        Self::new(name, policy, Safety::AtMostOnce)
+        Self::of(name, policy, Safety::AtMostOnce)
     }
 
-    fn new(name: impl Into<Cow<'static, str>>, policy: Policy, safety: Safety) -> Self {
+    fn of(name: impl Into<Cow<'static, str>>, policy: Policy, safety: Safety) -> Self {
         let spec = Spec::named(name.into(), policy, safety);
         Self { spec, key: None, retrier: None, classify: ByTrait, reject: Accept }
     }
@@ -81,6 +82,24 @@ impl<C, R> Operation<C, R> {
     /// Sets the retrier.
     pub fn with(self, retrier: &Retrier) -> Self {
         Self { retrier: Some(retrier.clone()), ..self }
+    }
+
+    /// Sets the resource that it calls, by the name that the retrier knows it by.
+    /// A name that it does not know stops the operation with `invalid_policy`.
+    pub fn resource(self, resource: &'static str) -> Self {
+        Self { spec: self.spec.resource(resource), ..self }
+    }
+
+    /// Sets what follows when the resource's budget or breaker says no; without
+    /// it, the resource does.
+    pub fn on_refusal(self, on_refusal: OnRefusal) -> Self {
+        Self { spec: self.spec.on_refusal(on_refusal), ..self }
+    }
+
+    /// Retries what an operation inside it has given up for lack of attempts,
+    /// time or local permission.
+    pub fn retry_nested(self) -> Self {
+        Self { spec: self.spec.retry_nested(), ..self }
     }
 
     /// Says what an error means, in place of its [`Classify`](trait@crate::Classify).
@@ -119,7 +138,7 @@ impl<C, R> Operation<C, R> {
             run.derive_key(&Derived(key));
         }
         loop {
-            run.begin()?;
+            run.begin().await?;
             let body = pin!(Some(attempt(run.attempt())));
             if let Some(result) = run.turn_by(body, &mut classify, &mut reject).await {
                 return result;

@@ -1,10 +1,13 @@
 //! The handle for `with =`.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::clock::{Clock, ClockHandle};
+use crate::decide::Situation;
 use crate::observe::{Observer, Observers};
+use crate::switch::{Position, Switch};
 
 /// What operations share: the clock and the observers. Built once, cloned
 /// cheaply, handed to `with =` in the attribute or to
@@ -35,6 +38,8 @@ struct Parts {
     /// `None`: the scope's clock, or the runtime's.
     clock: Option<ClockHandle>,
     observers: Observers,
+    nesting_limit: u32,
+    switch: Switch,
 }
 
 impl Retrier {
@@ -45,7 +50,50 @@ impl Retrier {
 
     /// Starts a retrier.
     pub fn builder() -> RetrierBuilder {
-        RetrierBuilder { clock: None, observers: Observers::default() }
+        let nesting_limit = Situation::NESTING_LIMIT;
+        RetrierBuilder { clock: None, observers: Observers::default(), nesting_limit }
+    }
+
+    /// Switches retries off: the kill switch. Each operation of this retrier and
+    /// its clones makes one attempt, and waits that are under way end; they stop
+    /// with `disabled`.
+    ///
+    /// ```
+    /// use retry_core::Retrier;
+    ///
+    /// let retries = Retrier::new();
+    /// retries.switch_off();
+    /// assert!(!retries.is_switched_on());
+    /// retries.switch_on();
+    /// assert!(retries.is_switched_on());
+    /// ```
+    pub fn switch_off(&self) {
+        self.0.switch.turn(Position::Off);
+    }
+
+    /// Switches retries on again, unless the retrier was shut down.
+    pub fn switch_on(&self) {
+        self.0.switch.turn(Position::On);
+    }
+
+    /// Whether operations may retry.
+    pub fn is_switched_on(&self) -> bool {
+        self.0.switch.position() == Position::On
+    }
+
+    /// Ends waits that are under way, for good: their operations stop with
+    /// `cancelled`. Attempts that run are not cut, and an operation that begins
+    /// later makes one attempt.
+    pub fn shutdown(&self) {
+        self.0.switch.turn(Position::ShutDown);
+    }
+
+    pub(crate) fn switch(&self) -> &Switch {
+        &self.0.switch
+    }
+
+    pub(crate) fn nesting_limit(&self) -> u32 {
+        self.0.nesting_limit
     }
 
     pub(crate) fn clock(&self) -> Option<ClockHandle> {
@@ -75,7 +123,8 @@ impl fmt::Debug for Retrier {
         f.debug_struct("Retrier")
             .field("own_clock", &self.0.clock.is_some())
             .field("observers", &self.0.observers.len())
-            .finish()
+            .field("switch", &self.0.switch.position())
+            .finish_non_exhaustive()
     }
 }
 
@@ -84,6 +133,7 @@ impl fmt::Debug for Retrier {
 pub struct RetrierBuilder {
     clock: Option<ClockHandle>,
     observers: Observers,
+    nesting_limit: u32,
 }
 
 impl RetrierBuilder {
@@ -99,9 +149,18 @@ impl RetrierBuilder {
         self
     }
 
+    /// The limit of the product of the current attempt numbers of operations
+    /// inside each other (10 by default). It is judged before a retry of an operation inside another one, which stops with
+    /// `nesting_limit`. Never before a first attempt: at 1, what runs inside
+    /// others does not retry.
+    pub fn nesting_limit(self, attempts: NonZeroU32) -> Self {
+        Self { nesting_limit: attempts.get(), ..self }
+    }
+
     /// The retrier.
     pub fn build(self) -> Retrier {
-        Retrier(Arc::new(Parts { clock: self.clock, observers: self.observers }))
+        let Self { clock, observers, nesting_limit } = self;
+        Retrier(Arc::new(Parts { clock, observers, nesting_limit, switch: Switch::default() }))
     }
 }
 
@@ -110,6 +169,6 @@ impl fmt::Debug for RetrierBuilder {
         f.debug_struct("RetrierBuilder")
             .field("own_clock", &self.clock.is_some())
             .field("observers", &self.observers.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! [`Operation`]: crate::Operation
 
+mod handed;
 mod spec;
 #[cfg_attr(not(feature = "tracing"), path = "run/no_trace.rs")]
 mod trace;
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 use thin_vec::ThinVec;
 
 use crate::attempt::Attempt;
-use crate::classify::{Classify, Failure};
+use crate::classify::Failure;
 use crate::clock::{ClockHandle, Waiting};
 use crate::decide::{Decision, Situation, decide, decide_start};
 use crate::judge::{Accept, By, ByTrait, Describe, Judged};
@@ -35,9 +36,10 @@ use crate::scope::{self, Frame, Told};
 use crate::stop::Stop;
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
+use handed::Handed;
 pub use spec::Spec;
 use trace::Trace;
-use turn::{Hooked, Turn};
+use turn::{Begin, Hooked, Turn};
 
 /// One operation in progress.
 ///
@@ -70,7 +72,7 @@ pub struct Run<'a, E> {
 /// What most operations do not have. Dropped by [`Run`], unless it is plain:
 /// then there is nothing.
 struct Held<E> {
-    retrier: ManuallyDrop<Option<Retrier>>,
+    handed: ManuallyDrop<Option<Box<Handed>>>,
     /// The clock, where it is not the runtime's, and the timer.
     waiting: ManuallyDrop<Option<Pin<Box<Waiting>>>>,
     failures: ManuallyDrop<Option<ThinVec<FailedAttempt<E>>>>,
@@ -131,7 +133,8 @@ impl<'a, E> Run<'a, E> {
         let clock = own.unwrap_or_else(scope::clock);
         let frame = Frame::of_operation(&clock, spec.policy().deadline_nanos());
         let waiting = (!clock.is_runtime()).then(|| Waiting::new(clock));
-        Self::in_phase(Phase::Fresh, spec, frame, retrier, waiting, trace)
+        let handed = retrier.map(|retrier| Box::new(Handed::new(retrier)));
+        Self::in_phase(Phase::Fresh, spec, frame, handed, waiting, trace)
     }
 
     #[inline]
@@ -139,7 +142,7 @@ impl<'a, E> Run<'a, E> {
         phase: Phase,
         spec: &'a Spec,
         frame: Frame,
-        retrier: Option<Retrier>,
+        handed: Option<Box<Handed>>,
         waiting: Option<Pin<Box<Waiting>>>,
         trace: Trace,
     ) -> Self {
@@ -150,7 +153,7 @@ impl<'a, E> Run<'a, E> {
             elapsed: Nanos::ZERO,
             until: Nanos::ZERO,
             held: Held {
-                retrier: ManuallyDrop::new(retrier),
+                handed: ManuallyDrop::new(handed),
                 waiting: ManuallyDrop::new(waiting),
                 failures: ManuallyDrop::new(None),
             },
@@ -187,13 +190,11 @@ impl<'a, E> Run<'a, E> {
     }
 
     /// Starts the next attempt, for a body that wants to know which one it is;
-    /// otherwise the turn does.
-    ///
-    /// # Errors
-    /// The policy cannot be used, or leaves no attempt or no time.
+    /// otherwise the turn does. `Err` where the policy cannot be used, or leaves
+    /// no attempt or no time.
     #[inline]
-    pub fn begin(&mut self) -> Result<(), Stopped<E>> {
-        if self.phase == Phase::Plain { Ok(()) } else { self.begin_judged() }
+    pub const fn begin<'r>(&'r mut self) -> Begin<'r, 'a, E> {
+        Begin::new(self)
     }
 
     #[cold]
@@ -222,14 +223,14 @@ impl<'a, E> Run<'a, E> {
 
     /// One turn: begins an attempt, unless that was done, drives the body to its
     /// end or to the cut, judges what it gave, and waits where another follows.
+    ///
+    /// That `E` must be `Classify` is said where the turn is awaited, and only
+    /// there: it would be an error each.
     #[inline]
     pub const fn turn<'r, F>(
         &'r mut self,
         body: Pin<&'r mut Option<F>>,
-    ) -> Turn<'r, 'a, E, F, ByTrait, Accept>
-    where
-        E: Classify,
-    {
+    ) -> Turn<'r, 'a, E, F, ByTrait, Accept> {
         self.turn_by(body, ByTrait, Accept)
     }
 
@@ -348,13 +349,17 @@ impl<E> Run<'_, E> {
     }
 
     fn situation(&self) -> Situation {
-        Situation::new()
+        let situation = Situation::new()
             .safety(self.spec.safety())
             .effects(u32::from(self.told.effects()))
             .inner_stop(self.told.stop())
             .retry_nested(self.spec.retries_nested())
             .left_outside(self.frame.span.duration())
-            .nested(u32::from(self.frame.depth), self.frame.product)
+            .nested(u32::from(self.frame.depth), self.frame.product);
+        match &*self.held.handed {
+            Some(handed) => handed.situation(situation),
+            None => situation,
+        }
     }
 
     fn decide_start(&self) -> Decision {
@@ -473,13 +478,13 @@ impl<E> Run<'_, E> {
     #[inline]
     fn is_observed(&self) -> bool {
         let observers =
-            self.held.retrier.as_ref().is_some_and(|retrier| !retrier.observers().is_empty());
+            self.held.handed.as_ref().is_some_and(|handed| !handed.observers().is_empty());
         observers || self.trace.is_enabled()
     }
 
     fn tell(&self, event: impl Fn(&dyn Observer)) {
-        if let Some(retrier) = &*self.held.retrier {
-            retrier.observers().tell(event);
+        if let Some(handed) = &*self.held.handed {
+            handed.observers().tell(event);
         }
     }
 
@@ -588,9 +593,9 @@ impl<E> Run<'_, E> {
         if self.is_observed() && self.phase != Phase::Done {
             self.cancelled();
         }
-        let Held { retrier, waiting, failures } = &mut self.held;
+        let Held { handed, waiting, failures } = &mut self.held;
         Waiting::retire(waiting);
-        drop((retrier.take(), failures.take()));
+        drop((handed.take(), failures.take()));
     }
 }
 

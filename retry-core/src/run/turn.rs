@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::{Phase, Run};
 use crate::classify::Failure;
 use crate::clock::Waiting;
+use crate::decide::Decision;
 use crate::judge::{Classifier, Judged, Rejecter};
 use crate::nanos::Nanos;
 use crate::safety::Safety;
@@ -103,14 +104,14 @@ where
         let_go(body.as_mut());
         match stopped {
             Some(stopped) => Poll::Ready(Some(Err(stopped))),
-            None => run.poll_wait(cx).map(|()| None),
+            None => run.poll_next(cx).map(|stopped| stopped.map(Err)),
         }
     }
 }
 
 /// What a turn finds that does not begin with the first attempt of a plain
 /// operation.
-enum Before<E> {
+pub(super) enum Before<E> {
     /// An attempt that runs, or has just begun.
     Body,
     Stopped(Stopped<E>),
@@ -121,17 +122,43 @@ enum Before<E> {
 
 impl<E> Run<'_, E> {
     #[cold]
-    fn before_body(&mut self, cx: &mut Context<'_>) -> Before<E> {
+    pub(super) fn before_body(&mut self, cx: &mut Context<'_>) -> Before<E> {
         match self.phase {
-            Phase::Fresh | Phase::Between => match self.begin() {
+            Phase::Fresh | Phase::Between => match self.begin_judged() {
                 Ok(()) => Before::Body,
                 Err(stopped) => Before::Stopped(stopped),
             },
-            Phase::Yield | Phase::Wait => match self.poll_wait(cx) {
-                Poll::Ready(()) => Before::Waited,
+            Phase::Yield | Phase::Wait => match self.poll_next(cx) {
+                Poll::Ready(Some(stopped)) => Before::Stopped(stopped),
+                Poll::Ready(None) => Before::Waited,
                 Poll::Pending => Before::Waiting,
             },
             _ => Before::Body,
+        }
+    }
+
+    /// Waits for the next attempt, unless retries are switched off.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Stopped<E>>> {
+        if let Some(handed) = &mut *self.held.handed
+            && !handed.may_wait(cx.waker())
+            && let Some(stopped) = self.called_off()
+        {
+            return Poll::Ready(Some(stopped));
+        }
+        ready!(self.poll_wait(cx));
+        if let Some(handed) = &mut *self.held.handed {
+            handed.waited();
+        }
+        Poll::Ready(None)
+    }
+
+    /// `None` where retries are on again by now: the wait goes on as it was.
+    #[cold]
+    fn called_off(&mut self) -> Option<Stopped<E>> {
+        self.elapsed = self.now();
+        match self.decide_start() {
+            Decision::Stop(stop) => Some(self.stop(stop)),
+            _ => None,
         }
     }
 
@@ -155,6 +182,35 @@ impl<E> Run<'_, E> {
         self.phase = Phase::Between;
         self.elapsed = self.now();
         Poll::Ready(())
+    }
+}
+
+/// The start of an attempt, awaited by a body that wants to know which one it is.
+#[must_use = "futures do nothing unless polled"]
+pub struct Begin<'r, 'a, E> {
+    run: &'r mut Run<'a, E>,
+}
+
+impl<'r, 'a, E> Begin<'r, 'a, E> {
+    #[inline]
+    pub(super) const fn new(run: &'r mut Run<'a, E>) -> Self {
+        Self { run }
+    }
+}
+
+impl<E> Future for Begin<'_, '_, E> {
+    type Output = Result<(), Stopped<E>>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.run.phase == Phase::Plain {
+            return Poll::Ready(Ok(()));
+        }
+        match self.run.before_body(cx) {
+            Before::Body | Before::Waited => Poll::Ready(Ok(())),
+            Before::Stopped(stopped) => Poll::Ready(Err(stopped)),
+            Before::Waiting => Poll::Pending,
+        }
     }
 }
 
@@ -306,6 +362,12 @@ impl<E> Run<'_, E> {
 impl<E, F, C, R> fmt::Debug for Turn<'_, '_, E, F, C, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Turn").field("run", &self.run).finish_non_exhaustive()
+    }
+}
+
+impl<E> fmt::Debug for Begin<'_, '_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Begin").field("run", &self.run).finish()
     }
 }
 

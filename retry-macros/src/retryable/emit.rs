@@ -164,7 +164,7 @@ impl Lowered<'_> {
         // Only a body that wants to know which attempt it is needs one begun.
         let begun = self.plan.attempt.as_ref().map(|_| {
             quote_spanned! {ours=>
-                if let ::core::result::Result::Err(stopped) = run.begin() {
+                if let ::core::result::Result::Err(stopped) = run.begin().await {
                     break ::core::result::Result::Err(stopped);
                 }
                 let current = run.attempt();
@@ -259,10 +259,11 @@ impl Lowered<'_> {
     fn turn(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let ours = Span::mixed_site();
         if self.plan.classify.is_none() && self.plan.reject.is_none() {
-            // In one place: a missing impl is reported for the call, and for
-            // its future only where that stands elsewhere.
-            let at_error = ours.located_at(self.error().first);
-            return quote_spanned!(at_error=> run.turn(body).await);
+            // The author's own place, where a missing `Classify` is reported.
+            let first = self.error().first;
+            let at_error = ours.located_at(first);
+            let (run, body) = (Ident::new("run", at_error), Ident::new("body", at_error));
+            return quote_spanned!(first=> #run.turn(#body).await);
         }
         let judge = self.judge(place);
         let reject = self.reject(place);

@@ -68,7 +68,7 @@ mod virtual_time {
                         Err::<(), _>(BUSY)
                     });
                     let _ = inner.await;
-                    let failure = Failure::transient().no_effect();
+                    let failure = Failure::transient().no_effect().afresh();
                     let hint = Hint::Wait(SECOND * (n % 5));
                     match attempt.number() == 1 + n % 7 {
                         true => Ok(n),
@@ -429,7 +429,7 @@ mod scopes {
                         .run(|_| async { Err::<(), _>(Failed(BUSY.0.no_effect())) });
                     let _ = refused.await;
                 }
-                Err::<(), _>(Failed(BUSY.0.no_effect()))
+                Err::<(), _>(Failed(BUSY.0.no_effect().afresh()))
             });
             let stopped = block_on(&VirtualClock::new(), outer).unwrap_err();
             assert_eq!((stopped.reason(), stopped.attempts()), (reason, attempts));

@@ -95,7 +95,7 @@ fn depth_and_product_are_those_of_the_attempt_that_is_told() {
     let places = Places::default();
     let retrier = retrier(&places);
     let inner = Operation::idempotent("inner", policy(2)).with(&retrier);
-    let outer = Operation::idempotent("outer", policy(2)).with(&retrier);
+    let outer = Operation::idempotent("outer", policy(2)).with(&retrier).retry_nested();
     let running = outer.run(|_| {
         let inner = inner.clone();
         async move { inner.run(|_| async { Err::<(), _>(BUSY) }).await.map_err(|_| BUSY) }

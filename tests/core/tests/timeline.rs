@@ -224,7 +224,7 @@ fn expect(case: &Case, rejection: Failure) -> Expected {
                 let ends = if value { Ends::Value(false) } else { Ends::Stopped };
                 return Expected { events, ends };
             }
-            Decision::StartAttempt => panic!("not an answer to a failure"),
+            Decision::StartAttempt | Decision::Defer(_) => panic!("not an answer to a failure"),
         }
     }
 }

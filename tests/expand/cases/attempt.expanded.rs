@@ -15,7 +15,7 @@ async fn fetch(url: &str) -> Result<Page, Stopped<FetchError>> {
         ::core::option::Option::None,
     );
     loop {
-        if let ::core::result::Result::Err(stopped) = run.begin() {
+        if let ::core::result::Result::Err(stopped) = run.begin().await {
             break ::core::result::Result::Err(stopped);
         }
         let current = run.attempt();

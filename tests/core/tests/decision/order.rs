@@ -152,8 +152,8 @@ fn at_most_once_replaces_the_taint_by_the_effect() {
     }
 }
 
-/// Before an attempt only time and attempts are asked about, in this order,
-/// whatever else holds.
+/// Before an attempt only time and attempts are asked about, in this order, and
+/// before a retry the switch, whatever else holds.
 #[test]
 fn before_an_attempt_only_the_bounds_decide() {
     let policy = Policy::new(2, 10 * SECOND);
@@ -175,8 +175,10 @@ fn before_an_attempt_only_the_bounds_decide() {
                     let late = elapsed >= left.map_or(10, |left: u32| left.min(10));
                     let expected = if late {
                         Some(StopReason::DeadlineExceeded)
+                    } else if attempts >= 2 {
+                        Some(StopReason::AttemptsExhausted)
                     } else {
-                        (attempts >= 2).then_some(StopReason::AttemptsExhausted)
+                        (attempts > 0 && tainted).then_some(StopReason::Disabled)
                     };
                     let decision = decide(&policy, &ledger, &situation, &id, None);
                     assert_eq!(decision.stop_reason(), expected, "{attempts} {elapsed} {left:?}");

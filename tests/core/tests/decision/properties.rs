@@ -84,7 +84,8 @@ proptest! {
         } else {
             (attempts >= policy.get_max_attempts()).then_some(StopReason::AttemptsExhausted)
         };
-        let decision = decide(&policy, &ledger, &situation.left_outside(left), &id, None);
+        let situation = situation.disabled(false).left_outside(left);
+        let decision = decide(&policy, &ledger, &situation, &id, None);
         prop_assert_eq!(decision.stop_reason(), expected);
     }
 
