@@ -7,8 +7,9 @@
 //! | in, as a client | `Retry-After`, `retry-forbidden` → hint | [`hint`], [`retry_after`], [`parse_retry_after`] |
 //! | out, as a client | `Idempotency-Key` | [`insert_key`] |
 //! | out, as a client | `retry-attempt`, `retry-remaining-ms` | [`insert_attempt`] |
+//! | out, as a client | `grpc-timeout` | [`insert_grpc_timeout`] |
 //! | in, as a server | `Idempotency-Key` | [`idempotency_key`] |
-//! | in, as a server | `retry-remaining-ms` | [`remaining`] |
+//! | in, as a server | `retry-attempt`, `retry-remaining-ms`, `grpc-timeout` | [`Inbound`] |
 //! | out, as a server | stop → status, `Retry-After`, `retry-forbidden` | [`Stopped::answer`](crate::Stopped::answer), [`answer()`] |
 //!
 //! One call turns a response into a failure:
@@ -56,17 +57,23 @@
 //! ```
 
 mod answer;
+mod grpc_timeout;
 mod headers;
+mod inbound;
 mod profile;
 mod retry_after;
+mod time_left;
 
 pub use answer::{Answer, answer};
+pub use grpc_timeout::{GRPC_TIMEOUT, insert_grpc_timeout};
 pub use headers::{
-    IDEMPOTENCY_KEY, KeySyntax, NoTimeLeft, RETRY_ATTEMPT, RETRY_FORBIDDEN, RETRY_REMAINING_MS,
-    hint, idempotency_key, insert_attempt, insert_key, remaining,
+    IDEMPOTENCY_KEY, KeySyntax, RETRY_ATTEMPT, RETRY_FORBIDDEN, RETRY_REMAINING_MS, hint,
+    idempotency_key, insert_attempt, insert_key,
 };
+pub use inbound::Inbound;
 pub use profile::Profile;
 pub use retry_after::{parse_retry_after, retry_after};
+pub use time_left::NoTimeLeft;
 
 /// `1*DIGIT`, saturating. Rust's own parser takes a sign, which no grammar
 /// here allows.

@@ -298,6 +298,13 @@ pub(crate) fn effectful<T>(first: bool, poll: impl FnOnce() -> T) -> T {
     output
 }
 
+/// What is left of the time around the code that is being polled; `None` where
+/// nothing around is bounded.
+#[cfg(feature = "http")]
+pub(crate) fn left() -> Option<Nanos> {
+    Frame::current().left(&clock())
+}
+
 /// The clock of the current frame.
 pub(crate) fn clock() -> ClockHandle {
     if !Frame::current().clocked {

@@ -1,12 +1,11 @@
 //! The headers that a request and an answer carry about a retry.
 
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use ::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{digits, retry_after};
-use crate::classify::{Classify, Failure};
+use super::retry_after;
+use super::time_left::{NoTimeLeft, time_left};
 use crate::hint::Hint;
 use crate::key::{self, IdempotencyKey};
 
@@ -21,7 +20,8 @@ pub const RETRY_ATTEMPT: HeaderName = HeaderName::from_static("retry-attempt");
 /// whole milliseconds, rounded down, never 0.
 pub const RETRY_REMAINING_MS: HeaderName = HeaderName::from_static("retry-remaining-ms");
 
-/// `retry-forbidden`, of the answer: `1` says not to retry.
+/// `retry-forbidden`, of the answer: `1` says not to retry. Any other value says
+/// nothing.
 pub const RETRY_FORBIDDEN: HeaderName = HeaderName::from_static("retry-forbidden");
 
 /// How a key is written into `Idempotency-Key`.
@@ -108,8 +108,10 @@ fn unquoted(quoted: &str) -> Option<String> {
     (rest.is_empty() || rest.starts_with(';')).then_some(key)
 }
 
-/// Sets `retry-attempt` and `retry-remaining-ms`: the number of the attempt,
-/// from 1, and what is left of its time when the request is sent.
+/// Sets `retry-attempt` and `retry-remaining-ms`, in the place of any that the
+/// request has: the number of the attempt, from 1, and what is left of its time
+/// when the request is sent. Where the operation, a [`within`](crate::within())
+/// or a caller around leaves less, that counts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -131,51 +133,18 @@ pub fn insert_attempt(
     number: u32,
     remaining: Duration,
 ) -> Result<(), NoTimeLeft> {
-    let millis = u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX);
-    if millis == 0 {
-        return Err(NoTimeLeft);
-    }
+    let left = time_left(remaining, Duration::from_millis(1))?;
+    let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
     headers.insert(RETRY_ATTEMPT, HeaderValue::from(number));
     headers.insert(RETRY_REMAINING_MS, HeaderValue::from(millis));
     Ok(())
 }
 
-/// Less than a millisecond is left of the attempt's time: nothing was sent.
+/// What an answer asks of the retry, whatever its status: "do not" by
+/// `retry-forbidden: 1`, else the wait of its [`Retry-After`](retry_after()).
 ///
-/// As a failure it is transient, effect none, kind timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoTimeLeft;
-
-impl fmt::Display for NoTimeLeft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("less than 1 ms is left of the attempt's time; the request was not sent")
-    }
-}
-
-impl std::error::Error for NoTimeLeft {}
-
-impl Classify for NoTimeLeft {
-    fn classify(&self) -> Failure {
-        Failure::timeout().no_effect()
-    }
-}
-
-/// What the caller of this server has left, by its `retry-remaining-ms`; `None`
-/// where it did not say, or not in digits.
-///
-/// It may only ever shorten the server's own deadline. Of several lines the
-/// shortest counts.
-pub fn remaining(headers: &HeaderMap) -> Option<Duration> {
-    headers
-        .get_all(RETRY_REMAINING_MS)
-        .iter()
-        .filter_map(|value| digits(value.as_bytes()))
-        .min()
-        .map(Duration::from_millis)
-}
-
-/// What an answer asks of the retry: "do not" by `retry-forbidden: 1`, else the
-/// wait of its [`Retry-After`](retry_after()).
+/// Only a `1` forbids, in any of several lines: a value that is not understood
+/// does not stop an operation.
 ///
 /// ```
 /// use std::time::SystemTime;
@@ -197,7 +166,6 @@ pub fn hint(headers: &HeaderMap, now: SystemTime) -> Option<Hint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::{Class, Effect};
 
     #[test]
     fn a_key_replaces_the_one_before() {
@@ -249,7 +217,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         for nanos in [0, 1, 999_999] {
             let left = Duration::from_nanos(nanos);
-            assert_eq!(insert_attempt(&mut headers, 1, left), Err(NoTimeLeft));
+            assert!(insert_attempt(&mut headers, 1, left).is_err(), "{nanos}");
         }
         assert!(headers.is_empty());
         assert_eq!(insert_attempt(&mut headers, u32::MAX, Duration::MAX), Ok(()));
@@ -257,25 +225,6 @@ mod tests {
         assert_eq!(headers[RETRY_REMAINING_MS], "18446744073709551615");
         assert_eq!(insert_attempt(&mut headers, 1, Duration::from_millis(1)), Ok(()));
         assert_eq!(headers[RETRY_REMAINING_MS], "1");
-    }
-
-    #[test]
-    fn no_time_left_is_certainly_without_effect() {
-        let failure = NoTimeLeft.classify();
-        assert_eq!((failure.class(), failure.effect()), (Class::Transient, Effect::None));
-    }
-
-    #[test]
-    fn the_callers_remaining_time_is_the_shortest_that_it_says() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(remaining(&headers), None);
-        for value in ["+5", "-1", "", "1.5"] {
-            headers.insert(RETRY_REMAINING_MS, value.parse().unwrap());
-            assert_eq!(remaining(&headers), None, "{value:?}");
-        }
-        headers.append(RETRY_REMAINING_MS, "700".parse().unwrap());
-        headers.append(RETRY_REMAINING_MS, "500".parse().unwrap());
-        assert_eq!(remaining(&headers), Some(Duration::from_millis(500)));
     }
 
     #[test]

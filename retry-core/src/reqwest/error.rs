@@ -16,7 +16,7 @@ use crate::key::IdempotencyKey;
 /// | [`Status`](Self::Status) | by the profile, with the hint of the headers |
 /// | [`NotRepeatable`](Self::NotRepeatable) | unknown: an earlier attempt may have taken effect |
 /// | [`OtherKey`](Self::OtherKey) | permanent, effect none |
-/// | [`NoTimeLeft`](Self::NoTimeLeft) | transient, effect none, timeout |
+/// | [`NoTimeLeft`](Self::NoTimeLeft) | as [`NoTimeLeft`](crate::http::NoTimeLeft) says, effect none |
 ///
 /// The last three are refusals: nothing was sent.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub enum SendError {
     NotRepeatable(Method),
     /// The request has an `Idempotency-Key` already, and it is not this one.
     OtherKey(IdempotencyKey),
-    /// Nothing is left of the attempt's time.
+    /// Nothing is left of the attempt's time, or of the operation's.
     NoTimeLeft(NoTimeLeft),
 }
 

@@ -22,7 +22,7 @@ impl Attempt {
     /// |---|---|
     /// | `Idempotency-Key` | the operation's key, if it has one and the method is not safe |
     /// | `retry-attempt` | the number of the attempt, from 1 |
-    /// | `retry-remaining-ms` | what is left of the attempt's time |
+    /// | `retry-remaining-ms` | what is left of the attempt's time, or of a [`within`](crate::within()) around the request where that is less |
     ///
     /// A status of 400 or above is a [`SendError::Status`], judged by
     /// [`Profile::STANDARD`], where a key is sent by its
@@ -63,7 +63,9 @@ impl Attempt {
     ///   idempotent (RFC 9110, section 9.2.2: POST, PATCH, CONNECT and all that
     ///   it does not name), unless it is [`repeatable`](SendRequest::repeatable);
     /// - a request that has another `Idempotency-Key` already;
-    /// - any request when less than a millisecond is left.
+    /// - any request when less than a millisecond is left. Where it is the
+    ///   operation's time that is over, the operation stops with
+    ///   `deadline_exceeded`.
     pub fn send(&self, request: RequestBuilder) -> SendRequest {
         SendRequest {
             attempt: self.clone(),

@@ -4,6 +4,7 @@
 mod errors;
 mod requests;
 mod server;
+mod waits;
 
 /// A client that takes no proxy from the environment.
 fn client() -> reqwest::ClientBuilder {

@@ -5,33 +5,19 @@ use std::time::{Duration, SystemTime};
 use reqwest::{Body, Client, Method, RequestBuilder};
 use retry_core::clock::VirtualClock;
 use retry_core::http::Profile;
-use retry_core::observe::AttemptFailed;
 use retry_core::reqwest::SendError;
 use retry_core::{
-    Attempt, Backoff, Class, Classify, Effect, Hint, IdempotencyKey, Kind, Observer, Operation,
-    Policy, Retrier, StopReason, Stopped, retryable,
+    Attempt, Backoff, Class, Classify, Effect, Hint, IdempotencyKey, Kind, Operation, Policy,
+    Retrier, StopReason, Stopped, retryable, within,
 };
 
 use crate::server::{Act, Refused, Seen, Server, answer, status};
+use crate::waits::retrier;
 
 const UNAVAILABLE: &str = "503 Service Unavailable";
 const DEADLINE: Duration = Duration::from_secs(30);
 const POLICY: Policy = Policy::new(3, DEADLINE).backoff(Backoff::fixed(Duration::ZERO));
 const KEY: &str = "e3c4b417-f22e-8d73-b6ed-08fd2be399ec";
-
-/// Moves the clock over each wait, so that none is slept.
-struct SkipWaits(VirtualClock);
-
-impl Observer for SkipWaits {
-    fn attempt_failed(&self, event: &AttemptFailed<'_>) {
-        self.0.advance(event.delay().unwrap_or_default());
-    }
-}
-
-/// Sockets wait in real time: the clock moves only by the test's own hand.
-fn retrier(clock: &VirtualClock) -> Retrier {
-    Retrier::builder().clock(clock.clone()).observer(SkipWaits(clock.clone())).build()
-}
 
 fn client() -> Client {
     crate::client().build().unwrap()
@@ -274,7 +260,7 @@ async fn nothing_is_sent_when_no_time_is_left() {
     let clock = VirtualClock::manual();
     let server = Server::start([]).await;
     let request = client().get(server.url("/"));
-    let error = idempotent()
+    let stopped = idempotent()
         .with(&retrier(&clock))
         .run(async |attempt: Attempt| {
             // Less than a millisecond: the attempt is not cut yet.
@@ -282,12 +268,23 @@ async fn nothing_is_sent_when_no_time_is_left() {
             attempt.send(request.try_clone().unwrap()).await
         })
         .await
-        .unwrap_err()
-        .into_error()
-        .unwrap();
+        .unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::DeadlineExceeded, 1));
+    let error = stopped.into_error().unwrap();
     assert!(matches!(error, SendError::NoTimeLeft(_)), "{error:?}");
     assert_eq!(error.classify().effect(), Effect::None);
     assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_left_is_that_of_the_shortest_scope_around_the_request() {
+    let server = Server::start([status("200 OK"), status("200 OK")]).await;
+    let request = || client().get(server.url("/"));
+    let send = |attempt: Attempt| within(DEADLINE / 2, attempt.send(request()).into_future());
+    run(idempotent(), send).await.unwrap();
+    let send = |attempt: Attempt| within(DEADLINE * 2, attempt.send(request()).into_future());
+    run(idempotent(), send).await.unwrap();
+    assert_eq!(headers(&server.seen(), "retry-remaining-ms"), [Some("15000"), Some("30000")]);
 }
 
 #[tokio::test]
