@@ -346,7 +346,7 @@ fn after_failure(
     failure: &Failure,
 ) -> Result<Wait, Stop> {
     let failure = &situation.seen(*failure);
-    may_repeat(situation, failure)?;
+    may_repeat(policy, situation, failure)?;
     in_time(policy, ledger, situation)?;
     attempts_left(policy, ledger)?;
     let hint = hint_within_limit(policy, failure)?;
@@ -380,9 +380,10 @@ const fn is_given_up(reason: StopReason) -> bool {
     )
 }
 
-fn may_repeat(situation: &Situation, failure: &Failure) -> Result<(), Stop> {
+fn may_repeat(policy: &Policy, situation: &Situation, failure: &Failure) -> Result<(), Stop> {
     if let Some(reason) = failure.inner() {
-        return Err(Stop::with(reason, Detail::Nested));
+        let from_outside = situation.deadline(policy).from_outside;
+        return Err(Stop::with(reason, Detail::Nested { from_outside }));
     }
     match failure.class() {
         Class::Permanent => return Err(Stop::new(StopReason::FailPermanent)),

@@ -33,7 +33,10 @@ pub struct Stop {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Detail {
     None,
-    Nested,
+    Nested {
+        /// Whether the time around the operation was less than its own.
+        from_outside: bool,
+    },
     MayHaveTakenEffect,
     Late {
         deadline: Deadline,
@@ -108,6 +111,31 @@ impl Stop {
         self.reason
     }
 
+    /// Whether the time that bounded the operation was given by what is around
+    /// it, where it is known.
+    #[cfg(feature = "http")]
+    pub(crate) const fn is_bounded_from_outside(&self) -> bool {
+        match self.detail {
+            Detail::Nested { from_outside }
+            | Detail::Late { deadline: Deadline { from_outside, .. }, .. }
+            | Detail::WouldStartLate { deadline: Deadline { from_outside, .. }, .. } => {
+                from_outside
+            }
+            _ => false,
+        }
+    }
+
+    /// When the budget or the breaker that refused lets the next one through,
+    /// since the start of attempt 1.
+    #[cfg(feature = "http")]
+    pub(crate) const fn next_permit(&self) -> Option<Nanos> {
+        match self.detail {
+            Detail::Refused { next } => next,
+            Detail::PermitLate { next, .. } => Some(next),
+            _ => None,
+        }
+    }
+
     /// What is wrong with the policy, where that is the reason.
     pub const fn policy_error(&self) -> Option<PolicyError> {
         match self.detail {
@@ -122,7 +150,7 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.detail {
             Detail::None => f.write_str(self.reason.description()),
-            Detail::Nested => {
+            Detail::Nested { .. } => {
                 write!(f, "a nested operation had stopped: {}", self.reason.description())
             }
             Detail::MayHaveTakenEffect => f.write_str(
