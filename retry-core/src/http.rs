@@ -10,6 +10,7 @@
 //! | out, as a client | `grpc-timeout` | [`insert_grpc_timeout`] |
 //! | in, as a server | `Idempotency-Key` | [`idempotency_key`] |
 //! | in, as a server | `retry-attempt`, `retry-remaining-ms`, `grpc-timeout` | [`Inbound`] |
+//! | in, as a server | the same, as the deadline of every operation that the handler runs | [`InboundLayer`] (feature `tower`) |
 //! | out, as a server | stop → status, `Retry-After`, `retry-forbidden` | [`Stopped::answer`](crate::Stopped::answer), [`answer()`] |
 //!
 //! One call turns a response into a failure:
@@ -60,6 +61,8 @@ mod answer;
 mod grpc_timeout;
 mod headers;
 mod inbound;
+#[cfg(feature = "tower")]
+mod inbound_layer;
 mod profile;
 mod retry_after;
 mod time_left;
@@ -71,6 +74,8 @@ pub use headers::{
     idempotency_key, insert_attempt, insert_key,
 };
 pub use inbound::Inbound;
+#[cfg(feature = "tower")]
+pub use inbound_layer::{InboundFuture, InboundLayer, InboundService};
 pub use profile::Profile;
 pub use retry_after::{parse_retry_after, retry_after};
 pub use time_left::NoTimeLeft;

@@ -465,7 +465,7 @@ impl<E> Run<'_, E> {
             self.tell(|observer| observer.stopped(&event));
         }
         // Where its error is converted, what is around it still knows.
-        if self.frame.depth > 1 {
+        if scope::is_inside() {
             scope::tell_stop(stop.reason());
         }
         let failures = self.held.failures.take().unwrap_or_default();

@@ -178,20 +178,20 @@ pub(crate) fn enter<T>(frame: &Frame, told: &mut Told, poll: impl FnOnce() -> T)
 }
 
 /// Polls inside a frame that belongs to no operation: what is told in it is told
-/// to what is around it.
+/// to what is around it, and given.
 pub(crate) fn poll_under<F: Future>(
     clock: &ClockHandle,
     frame: &Frame,
     future: Pin<&mut F>,
     cx: &mut Context<'_>,
-) -> Poll<F::Output> {
+) -> (Poll<F::Output>, Told) {
     let mut told = Told::NOTHING;
     if frame.clocked {
         bring_clock(clock.clone());
     }
     let polled = enter(frame, &mut told, || future.poll(cx));
     tell(told);
-    polled
+    (polled, told)
 }
 
 /// Leaves the frame when dropped, a panic included.
@@ -341,7 +341,7 @@ impl<F: Future> Future for Scoped<F> {
         let mut inner = Context::from_waker(&waker);
         let clock = ClockHandle::shared(Arc::clone(this.clock));
         let frame = Frame::under(&clock, clock.now(), Nanos::MAX);
-        let polled = poll_under(&clock, &frame, this.future, &mut inner);
+        let (polled, _) = poll_under(&clock, &frame, this.future, &mut inner);
         if polled.is_pending() && !this.wakes.woken.load(Ordering::SeqCst) {
             // Everything waits: a clock that stands still wakes its next timer,
             // which wakes this future for the executor's next turn.

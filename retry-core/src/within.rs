@@ -56,7 +56,7 @@ impl<F: Future> Future for Within<F> {
         let clock = scope::clock();
         let since = *this.since.get_or_insert_with(|| clock.now());
         let frame = Frame::under(&clock, since, *this.span);
-        scope::poll_under(&clock, &frame, this.future, cx)
+        scope::poll_under(&clock, &frame, this.future, cx).0
     }
 }
 

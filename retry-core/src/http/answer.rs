@@ -39,7 +39,7 @@ use crate::stopped::Stopped;
 ///
 /// The status is no 4xx, because a stop is no fault of the caller's; where it is
 /// (a declined card, an unknown account), look at the error before asking here
-/// and answer it in your own terms.
+/// and answer it in your own terms. With the feature `axum`, this is a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Answer {
@@ -156,6 +156,14 @@ impl Answer {
             headers.insert(RETRY_FORBIDDEN, HeaderValue::from_static("1"));
         }
         headers
+    }
+}
+
+/// The status and the headers, without a body. Feature `axum`.
+#[cfg(feature = "axum")]
+impl axum_core::response::IntoResponse for Answer {
+    fn into_response(self) -> axum_core::response::Response {
+        (self.status, self.headers()).into_response()
     }
 }
 

@@ -9,6 +9,10 @@ use super::{GRPC_TIMEOUT, RETRY_ATTEMPT, RETRY_REMAINING_MS, digits, grpc_timeou
 /// What the caller of this server said about its attempt: which one it is, and
 /// what is left of its time.
 ///
+/// Under an [`InboundLayer`](super::InboundLayer) (feature `tower`) it lies in
+/// the request's extensions; with the feature `axum` a handler takes it as an
+/// argument. Without the layer it is only read: what it says bounds nothing.
+///
 /// ```
 /// use std::time::Duration;
 /// use http::{HeaderMap, HeaderValue};
@@ -43,9 +47,17 @@ impl Inbound {
     }
 
     /// What the caller had left when the request arrived; `None` where it did
-    /// not say.
+    /// not say. Under a layer with a [`deadline`](super::InboundLayer::deadline),
+    /// that one where it is shorter.
     pub const fn remaining(&self) -> Option<Duration> {
         self.remaining
+    }
+
+    /// With this deadline too.
+    #[cfg(feature = "tower")]
+    pub(super) fn at_most(self, deadline: Option<Duration>) -> Self {
+        let remaining = self.remaining.into_iter().chain(deadline).min();
+        Self { remaining, ..self }
     }
 }
 
@@ -68,6 +80,21 @@ fn remaining(headers: &HeaderMap) -> Option<Duration> {
         .iter()
         .filter_map(|value| grpc_timeout::parse(value.as_bytes()));
     own.chain(grpc).min()
+}
+
+/// What the [`InboundLayer`](super::InboundLayer) around put into the request;
+/// without one, what the headers say. Feature `axum`.
+#[cfg(feature = "axum")]
+impl<S: Sync> axum_core::extract::FromRequestParts<S> for Inbound {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(
+        parts: &mut ::http::request::Parts,
+        _: &S,
+    ) -> Result<Self, Self::Rejection> {
+        let layered = parts.extensions.get().copied();
+        Ok(layered.unwrap_or_else(|| Self::from_headers(&parts.headers)))
+    }
 }
 
 #[cfg(test)]
@@ -116,5 +143,17 @@ mod tests {
             assert_eq!(number(value), None, "{value:?}");
         }
         assert_eq!(read(&[("retry-attempt", "1"), ("retry-attempt", "1")]).attempt(), None);
+    }
+
+    #[cfg(feature = "axum")]
+    #[test]
+    fn a_handler_without_a_layer_reads_the_headers() {
+        use axum_core::extract::FromRequestParts;
+
+        let request = ::http::Request::builder().header("retry-attempt", "2").body(()).unwrap();
+        let (mut parts, ()) = request.into_parts();
+        let extract = Inbound::from_request_parts(&mut parts, &());
+        let Ok(inbound) = futures::executor::block_on(extract);
+        assert_eq!(inbound.attempt(), Some(2));
     }
 }
