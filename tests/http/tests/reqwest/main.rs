@@ -1,9 +1,10 @@
-//! Requests as parts of an attempt, against a real server.
+//! Requests as parts of an attempt, against real servers.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod errors;
 mod requests;
 mod server;
+mod services;
 mod waits;
 
 /// A client that takes no proxy from the environment.
