@@ -1,11 +1,13 @@
 //! Hearing what operations do.
 
+mod buffered;
 mod event;
 mod recorder;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+pub use buffered::Buffered;
 pub use event::{
     AttemptFailed, AttemptStarted, BreakerChanged, BreakerState, BudgetChanged, Cancelled,
     Deferred, OperationStopped, Succeeded,

@@ -1,0 +1,236 @@
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use super::*;
+use crate::classify::Failure;
+use crate::decide::Decision;
+use crate::observe::BreakerState;
+use crate::operation_id::OperationId;
+use crate::policy::Policy;
+use crate::stop::{Stop, StopReason};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn tokens(tokens: u64) -> BudgetChanged<'static> {
+    BudgetChanged { resource: "gateway", tokens, refused: false }
+}
+
+/// Says that it hears something, and goes on when it is let.
+struct Gated {
+    hears: Sender<u64>,
+    go: Mutex<Receiver<()>>,
+}
+
+impl Observer for Gated {
+    fn budget_changed(&self, event: &BudgetChanged<'_>) {
+        self.hears.send(event.tokens).unwrap();
+        // The test has gone: then everything goes.
+        let _ = self.go.lock().unwrap().recv();
+    }
+}
+
+fn gated(capacity: usize) -> (Buffered, Receiver<u64>, Sender<()>) {
+    let ((hears, heard), (gate, go)) = (channel(), channel());
+    let go = Mutex::new(go);
+    (Buffered::new(Gated { hears, go }, capacity).unwrap(), heard, gate)
+}
+
+#[test]
+fn what_finds_the_queue_full_is_dropped_and_counted_and_the_rest_keeps_its_order() {
+    for capacity in [1, 2, 7] {
+        let (buffered, heard, gate) = gated(capacity);
+        buffered.budget_changed(&tokens(0));
+        // It is out of the queue now, and the observer is busy with it.
+        assert_eq!(heard.recv(), Ok(0));
+        let fit = u64::try_from(capacity).unwrap();
+        for event in 1..=fit + 3 {
+            buffered.budget_changed(&tokens(event));
+            assert_eq!(buffered.dropped(), event.saturating_sub(fit));
+        }
+        drop(gate);
+        buffered.flush();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), (1..=fit).collect::<Vec<_>>());
+        assert_eq!(buffered.dropped(), 3);
+    }
+}
+
+#[test]
+fn the_last_clone_that_goes_waits_until_all_is_heard() {
+    let (buffered, heard, gate) = gated(100);
+    for event in 0..100 {
+        buffered.clone().budget_changed(&tokens(event));
+    }
+    drop(gate);
+    drop(buffered);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_capacity_is_too_small_or_too_large() {
+    for capacity in [0, usize::MAX] {
+        let (buffered, heard, gate) = gated(capacity);
+        drop(gate);
+        buffered.budget_changed(&tokens(1));
+        buffered.flush();
+        assert_eq!((heard.try_recv(), buffered.dropped()), (Ok(1), 0));
+    }
+}
+
+/// Writes down all that it hears, and panics on it if it is told to.
+#[derive(Clone, Default)]
+struct Writes {
+    lines: Arc<Mutex<Vec<String>>>,
+    panics: bool,
+}
+
+impl Writes {
+    fn write(&self, event: &dyn fmt::Debug) {
+        self.lines.lock().unwrap().push(format!("{event:?}"));
+        assert!(!self.panics, "the observer's own");
+    }
+}
+
+impl Observer for Writes {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
+        self.write(event);
+    }
+
+    fn attempt_failed(&self, event: &AttemptFailed<'_>) {
+        self.write(event);
+    }
+
+    fn deferred(&self, event: &Deferred<'_>) {
+        self.write(event);
+    }
+
+    fn succeeded(&self, event: &Succeeded<'_>) {
+        self.write(event);
+    }
+
+    fn stopped(&self, event: &OperationStopped<'_>) {
+        self.write(event);
+    }
+
+    fn cancelled(&self, event: &Cancelled<'_>) {
+        self.write(event);
+    }
+
+    fn breaker_changed(&self, event: &BreakerChanged<'_>) {
+        self.write(event);
+    }
+
+    fn budget_changed(&self, event: &BudgetChanged<'_>) {
+        self.write(event);
+    }
+}
+
+/// One of each event, no field at its default.
+fn tell_all(observer: &dyn Observer) {
+    let operation = &OperationId::from("payments.charge/e3c4b417-f22e-8d73-b6ed-08fd2be399ec");
+    let (resource, elapsed) = (Some("gateway"), 3 * SECOND);
+    let failure = &Failure::transient().with_code(503).after(SECOND);
+    let stop = Stop::new(StopReason::BudgetExhausted);
+    observer.attempt_started(&AttemptStarted {
+        operation,
+        attempt: 2,
+        elapsed,
+        waited: SECOND,
+        policy: &Policy::new(7, 60 * SECOND),
+        resource,
+        depth: 2,
+        product: 4,
+    });
+    observer.attempt_failed(&AttemptFailed {
+        operation,
+        attempt: 2,
+        elapsed,
+        failure,
+        error: Some(&"busy"),
+        decision: &Decision::Stop(stop),
+        resource,
+        depth: 2,
+        product: 4,
+    });
+    observer.deferred(&Deferred {
+        operation,
+        attempts: 2,
+        elapsed,
+        reason: StopReason::CircuitOpen,
+        until: 9 * SECOND,
+        resource,
+    });
+    observer.succeeded(&Succeeded { operation, attempts: 2, elapsed, resource });
+    observer.stopped(&OperationStopped {
+        operation,
+        attempts: 2,
+        elapsed,
+        stop: &stop,
+        failure: Some(failure),
+        resource,
+        depth: 2,
+        product: 4,
+    });
+    observer.cancelled(&Cancelled {
+        operation,
+        attempts: 2,
+        elapsed,
+        in_attempt: true,
+        panicked: true,
+        failure: Some(failure),
+        resource,
+    });
+    let state = BreakerState::HalfOpen;
+    observer.breaker_changed(&BreakerChanged { resource: "gateway", state, openings: 5 });
+    observer.budget_changed(&BudgetChanged { resource: "gateway", tokens: 6, refused: true });
+}
+
+#[test]
+fn the_observer_hears_what_it_would_hear_directly() {
+    let direct = Writes::default();
+    tell_all(&direct);
+    let buffered = Writes::default();
+    tell_all(&Buffered::new(buffered.clone(), 16).unwrap());
+    assert_eq!(*buffered.lines.lock().unwrap(), *direct.lines.lock().unwrap());
+    assert_eq!(direct.lines.lock().unwrap().len(), 8);
+}
+
+#[test]
+fn a_panic_on_one_event_takes_no_other_with_it() {
+    let panics = Writes { panics: true, ..Writes::default() };
+    let buffered = Buffered::new(panics.clone(), 16).unwrap();
+    tell_all(&buffered);
+    buffered.flush();
+    // The lock that it held is poisoned.
+    let lines = panics.lines.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    assert_eq!((lines.len(), buffered.dropped()), (8, 0));
+}
+
+/// Lets go of the last clone of the queue that it is behind.
+struct LetsGo {
+    own: Arc<Mutex<Option<Buffered>>>,
+    done: Sender<()>,
+}
+
+impl Observer for LetsGo {
+    fn budget_changed(&self, _: &BudgetChanged<'_>) {
+        let own = self.own.lock().unwrap().take();
+        if let Some(own) = own {
+            own.flush();
+            drop(own);
+            self.done.send(()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_observer_that_holds_its_own_queue_does_not_wait_for_itself() {
+    let (done, heard) = channel();
+    let own: Arc<Mutex<Option<Buffered>>> = Arc::default();
+    let buffered = Buffered::new(LetsGo { own: Arc::clone(&own), done }, 16).unwrap();
+    let mut held = own.lock().unwrap();
+    buffered.budget_changed(&tokens(1));
+    *held = Some(buffered);
+    drop(held);
+    assert_eq!(heard.recv(), Ok(()));
+}
