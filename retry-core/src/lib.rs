@@ -1,7 +1,9 @@
 // The first definition of a link wins: in the documentation these, and elsewhere
 // the README's own, which point to docs.rs.
+//! [`Buffered`]: crate::observe::Buffered
 //! [`Classify`]: derive@crate::Classify
 //! [`Clock`]: crate::Clock
+//! [`Metrics`]: crate::observe::Metrics
 //! [`Observer`]: crate::Observer
 //! [`Operation`]: crate::Operation
 //! [`http`]: crate::http

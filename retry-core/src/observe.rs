@@ -2,6 +2,10 @@
 
 mod buffered;
 mod event;
+#[cfg(test)]
+mod every_event;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod recorder;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,6 +16,8 @@ pub use event::{
     AttemptFailed, AttemptStarted, BreakerChanged, BreakerState, BudgetChanged, Cancelled,
     Deferred, OperationStopped, Succeeded,
 };
+#[cfg(feature = "metrics")]
+pub use metrics::Metrics;
 pub use recorder::{Event, Recorder};
 
 /// Hears what operations do: for logs, metrics and tests.

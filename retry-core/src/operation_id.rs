@@ -57,6 +57,12 @@ impl OperationId {
         &self.name
     }
 
+    /// The name in the form in which it is cheap to keep.
+    #[cfg(feature = "metrics")]
+    pub(crate) const fn name_text(&self) -> &Cow<'static, str> {
+        &self.name
+    }
+
     /// The idempotency key, if the operation has one.
     pub const fn key(&self) -> Option<IdempotencyKey> {
         match self.call {

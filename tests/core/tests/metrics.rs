@@ -1,0 +1,156 @@
+//! What is counted while operations run.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshot};
+use retry_core::clock::VirtualClock;
+use retry_core::observe::Metrics;
+use retry_core::{
+    Backoff, Classify, Failure, Jitter, Operation, Policy, Retrier, Stopped, retryable,
+};
+use retry_core_tests::{BUSY, Failed, block_on};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What is counted while a flow runs on virtual time.
+fn counted<F: Future>(flow: impl FnOnce(Retrier) -> F) -> Snapshot {
+    let recorder = DebuggingRecorder::new();
+    metrics::with_local_recorder(&recorder, || {
+        let retrier = Retrier::builder().observer(Metrics::new()).build();
+        block_on(&VirtualClock::new(), flow(retrier));
+    });
+    recorder.snapshotter().snapshot()
+}
+
+/// Counters by name, and by reason where they have one.
+fn counters(snapshot: Snapshot) -> BTreeMap<String, u64> {
+    let counter = |(key, _, _, value): (metrics_util::CompositeKey, _, _, DebugValue)| {
+        let reason = key.key().labels().find(|label| label.key() == "reason");
+        let reason = reason.map(|label| format!(" {}", label.value())).unwrap_or_default();
+        let name = key.key().name().trim_start_matches("retry_").trim_end_matches("_total");
+        match value {
+            DebugValue::Counter(count) => Some((format!("{name}{reason}"), count)),
+            _ => None,
+        }
+    };
+    snapshot.into_vec().into_iter().filter_map(|(k, u, d, v)| counter((k, u, d, v))).collect()
+}
+
+fn operation(retrier: &Retrier) -> Operation<impl retry_core::Classifier<Failed> + Clone> {
+    let waits = Backoff::exponential(SECOND).jitter(Jitter::None).cap(600 * SECOND);
+    Operation::idempotent("op", Policy::new(3, 3600 * SECOND).backoff(waits)).with(retrier)
+}
+
+#[test]
+fn attempts_retries_and_outcomes_are_counted() {
+    let snapshot = counted(|retrier| async move {
+        for good in 1..=4 {
+            let running = operation(&retrier).run(|attempt| async move {
+                if attempt.number() < good { Err(BUSY) } else { Ok(()) }
+            });
+            assert_eq!(running.await.is_ok(), good <= 3);
+        }
+        let declined =
+            operation(&retrier).run(|_| async { Err::<(), _>(Failed(Failure::permanent())) });
+        declined.await.unwrap_err();
+        let mut dropped =
+            Box::pin(operation(&retrier).run(|_| std::future::pending::<Result<(), Failed>>()));
+        assert!(futures::poll!(&mut dropped).is_pending());
+    });
+    let expected = [
+        ("attempts", 11),
+        ("retries", 5),
+        ("stops attempts_exhausted", 1),
+        ("stops cancelled", 1),
+        ("stops fail_permanent", 1),
+        ("successes", 3),
+        ("successes_after_retry", 2),
+    ];
+    assert_eq!(counters(snapshot), expected.map(|(name, count)| (name.to_owned(), count)).into());
+}
+
+/// So that the mean delay is its sum over the retries.
+#[test]
+fn the_histogram_has_one_wait_for_each_retry() {
+    let snapshot = counted(|retrier| async move {
+        operation(&retrier).run(|_| async { Err::<(), _>(BUSY) }).await.unwrap_err();
+        // The wait that it is dropped in leads to no retry.
+        let mut dropped = Box::pin(operation(&retrier).run(|_| async { Err::<(), _>(BUSY) }));
+        assert!(futures::poll!(&mut dropped).is_pending());
+    });
+    let mut waits = Vec::new();
+    for (.., value) in snapshot.into_vec() {
+        if let DebugValue::Histogram(values) = value {
+            waits.extend(values.into_iter().map(|value| value.into_inner()));
+        }
+    }
+    assert_eq!(waits, [1.0, 2.0]);
+}
+
+/// An error whose text and code differ each time.
+#[derive(Debug)]
+struct Noisy(u64);
+
+impl fmt::Display for Noisy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "card {:016} declined", self.0)
+    }
+}
+
+impl Classify for Noisy {
+    fn classify(&self) -> Failure {
+        let code = i64::try_from(self.0 >> 1).unwrap_or_default();
+        let failure =
+            if self.0.is_multiple_of(2) { Failure::permanent() } else { Failure::transient() };
+        failure.with_code(code)
+    }
+
+    fn text(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+#[retryable(name = "cards.charge", key = card, attempt, max_attempts = 2, deadline = "1m", with = retrier)]
+async fn charge(retrier: &Retrier, card: u64) -> Result<(), Stopped<Noisy>> {
+    let _ = key;
+    if card.is_multiple_of(3) && attempt.is_last() { Ok(()) } else { Err(Noisy(card)) }
+}
+
+/// Every series after each tenth of the keys.
+#[test]
+fn ten_thousand_keys_and_messages_add_no_series() {
+    let recorder = DebuggingRecorder::new();
+    let series = || -> BTreeSet<String> {
+        let snapshot = recorder.snapshotter().snapshot().into_vec();
+        snapshot.into_iter().map(|(key, ..)| format!("{}", key.key())).collect()
+    };
+    // A generator of the splitmix kind is random enough, and the same each time.
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ (mixed >> 27)
+    };
+    metrics::with_local_recorder(&recorder, || {
+        let retrier = Retrier::builder().observer(Metrics::new()).build();
+        let clock = VirtualClock::new();
+        let mut charge_some = |cards: usize| {
+            for _ in 0..cards {
+                let _ = block_on(&clock, charge(&retrier, random()));
+            }
+            series()
+        };
+        let first = charge_some(100);
+        assert_eq!(first.len(), 7, "{first:#?}");
+        assert_eq!(charge_some(9_900), first);
+    });
+    for (key, ..) in recorder.snapshotter().snapshot().into_vec() {
+        for label in key.key().labels() {
+            assert!(["operation", "resource", "reason"].contains(&label.key()), "{label:?}");
+        }
+    }
+}
