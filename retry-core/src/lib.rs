@@ -13,6 +13,7 @@
 //! [limits]: crate::guide::limits
 //! [migration]: crate::guide::migration
 //! [results_and_effects]: crate::guide::results_and_effects
+//! [spans]: crate::observe#spans
 //! [standards]: crate::guide::standards
 //! [testing]: crate::guide::testing
 //!

@@ -1,4 +1,46 @@
 //! Hearing what operations do.
+//!
+//! | for | there is |
+//! |---|---|
+//! | tests, and showing what an operation did | [`Recorder`] |
+//! | dashboards and alarms | `Metrics`, with the feature `metrics` |
+//! | traces and logs | spans, with the feature `tracing` |
+//! | anything else | an [`Observer`] of yours, behind a [`Buffered`] if it is slow |
+//!
+//! # Spans
+//!
+//! With the feature `tracing`, an operation is a span, and each of its attempts
+//! one inside it, in which the body runs; both have the target `retry_core` and
+//! the level `INFO`. They need no retrier. `tracing-opentelemetry` exports them as
+//! they are; where OpenTelemetry's semantic conventions (1.45) have a name, it is
+//! that one.
+//!
+//! | span | field | value |
+//! |---|---|---|
+//! | `operation` | `otel.name` | the operation's name: what the exported span is called |
+//! | | `retry.operation` | the operation's name |
+//! | | `retry.operation_id` | its id |
+//! | | `retry.resource` | the resource, if it names one |
+//! | | `retry.attempts` | attempts started |
+//! | | `retry.outcome` | `succeeded`, or the code of the [`StopReason`](crate::StopReason) |
+//! | | `error.type` | that code, where it stopped; `panic` |
+//! | `attempt` | `retry.attempt` | its number, from 1 |
+//! | | `retry.failure` | class, effect, kind, code and hint, as text |
+//! | | `retry.decision` | `schedule_retry`, or the code of the stop reason |
+//! | | `retry.delay_ms` | the delay before the next attempt |
+//! | | `error.type` | `timeout`, `throttled`, `connect`, `server`, `rejected`, the code of an inner operation's stop; `panic`; else `_OTHER` |
+//! | both | `otel.status_code` | `ERROR`, with `error.type`; else not set |
+//! | both | `otel.status_description` | the error's text, where its type has one; the stop's |
+//!
+//! An attempt that failed is an error also where a later one succeeds; the
+//! operation then is none. A future that its caller drops is `cancelled`, and no
+//! error. The kind is internal, which is the default: a request inside is its own
+//! client span, from whatever instruments the HTTP client, and
+//! `http.request.resend_count` belongs on that one. It is
+//! [`Attempt::number`](crate::Attempt::number) − 1, not set on the first.
+//!
+//! An error's text can hold what its author wrote into it. Nothing else here comes
+//! from a caller; a key is in the id as a hash.
 
 mod buffered;
 mod event;

@@ -395,7 +395,7 @@ impl<E> Run<'_, E> {
         let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
         let event = Succeeded { operation, attempts, elapsed, resource: None };
-        self.trace.succeeded(operation, attempts);
+        self.trace.succeeded(&event);
         self.tell(|observer| observer.succeeded(&event));
     }
 

@@ -1,7 +1,6 @@
 //! Tracing, where it is not compiled in.
 
-use crate::observe::{AttemptFailed, AttemptStarted, Cancelled, OperationStopped};
-use crate::operation_id::OperationId;
+use crate::observe::{AttemptFailed, AttemptStarted, Cancelled, OperationStopped, Succeeded};
 
 /// Nothing.
 pub(super) struct Trace;
@@ -24,7 +23,7 @@ impl Trace {
 
     pub(super) const fn attempt_failed(&mut self, _: &AttemptFailed<'_>) {}
 
-    pub(super) const fn succeeded(&mut self, _: &OperationId, _attempts: u32) {}
+    pub(super) const fn succeeded(&mut self, _: &Succeeded<'_>) {}
 
     pub(super) const fn stopped(&mut self, _: &OperationStopped<'_>) {}
 

@@ -4,11 +4,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use retry_core::clock::{Clock, VirtualClock};
-use retry_core::{Failure, Operation, Policy};
+use retry_core::{Classify, Failure, Kind, Operation, Policy};
 use tracing::Subscriber;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -85,7 +87,12 @@ fn spans_of<F: Future>(flow: impl FnOnce() -> F) -> Vec<Seen> {
 fn operation(max_attempts: u32) -> Operation<impl retry_core::Classifier<&'static str>> {
     let policy = Policy::new(max_attempts, Duration::from_secs(5));
     Operation::idempotent("prices.fetch", policy)
-        .classify(|_: &&str| Failure::transient().with_code(503))
+        .classify(|_: &&str| Failure::transient().with_kind(Kind::Server).with_code(503))
+}
+
+/// Attempts, and how it ended.
+fn outcome(span: &Seen) -> (&str, &str) {
+    (&span.fields["retry.attempts"], &span.fields["retry.outcome"])
 }
 
 #[test]
@@ -100,45 +107,103 @@ fn an_operation_is_a_span_around_one_for_each_attempt() {
     assert_eq!(names, ["operation", "attempt", "attempt", "attempt"]);
 
     let operation = &spans[0].fields;
-    assert_eq!(operation["operation.name"], "prices.fetch");
-    assert_eq!(operation["operation.id"], "prices.fetch#0000000000000000-1");
-    assert_eq!((&*operation["attempts"], &*operation["reason"]), ("3", "succeeded"));
+    for name in ["otel.name", "retry.operation"] {
+        assert_eq!(operation[name], "prices.fetch");
+    }
+    assert_eq!(operation["retry.operation_id"], "prices.fetch#0000000000000000-1");
+    assert_eq!(outcome(&spans[0]), ("3", "succeeded"));
+    assert!(!operation.contains_key("error.type"));
+    assert!(!operation.contains_key("otel.status_code"));
 
     for attempt in &spans[1..] {
         // What the body logs is inside the attempt, and that in the operation.
         assert!(attempt.parent.is_some());
         assert_eq!(attempt.lines, 1);
     }
-    assert_eq!(spans[1].fields["attempt"], "1");
-    assert_eq!(spans[1].fields["decision"], "schedule_retry");
-    assert_eq!(spans[1].fields["failure"], "transient, effect possible, other 503");
-    assert_eq!(spans[1].fields["delay_ms"], "85");
-    assert!(!spans[3].fields.contains_key("decision"));
+    assert_eq!(spans[1].fields["retry.attempt"], "1");
+    assert_eq!(spans[1].fields["retry.decision"], "schedule_retry");
+    assert_eq!(spans[1].fields["retry.failure"], "transient, effect possible, server 503");
+    assert_eq!(spans[1].fields["retry.delay_ms"], "85");
+    assert_eq!(spans[1].fields["error.type"], "server");
+    assert_eq!(spans[1].fields["otel.status_code"], "ERROR");
+    let succeeded: Vec<_> = spans[3].fields.keys().copied().collect();
+    assert_eq!(succeeded, ["retry.attempt"]);
 }
 
 #[test]
 fn a_stop_is_named_on_both() {
     let spans = spans_of(|| operation(1).run(|_| async { Err::<(), _>("busy") }));
-    assert_eq!(spans[0].fields["reason"], "attempts_exhausted");
-    assert_eq!(spans[1].fields["decision"], "attempts_exhausted");
+    assert_eq!(outcome(&spans[0]), ("1", "attempts_exhausted"));
+    assert_eq!(spans[0].fields["error.type"], "attempts_exhausted");
+    assert_eq!(spans[0].fields["otel.status_description"], "the one attempt is used up");
+    assert_eq!(spans[1].fields["retry.decision"], "attempts_exhausted");
+    assert!(!spans[1].fields.contains_key("retry.delay_ms"));
 }
 
 #[test]
 fn a_stop_before_the_first_attempt_has_a_span_too() {
     let spans = spans_of(|| operation(0).run(|_| async { Err::<(), _>("busy") }));
     assert_eq!(spans.len(), 1);
-    assert_eq!(
-        (&*spans[0].fields["attempts"], &*spans[0].fields["reason"]),
-        ("0", "invalid_policy")
-    );
+    assert_eq!(outcome(&spans[0]), ("0", "invalid_policy"));
+    assert_eq!(spans[0].fields["error.type"], "invalid_policy");
 }
 
 #[test]
-fn a_dropped_operation_is_cancelled() {
+fn a_dropped_operation_is_cancelled_and_no_error() {
     let spans = spans_of(|| async {
         let mut flow = Box::pin(operation(3).run(|_| std::future::pending::<Result<(), _>>()));
         assert!(futures::poll!(&mut flow).is_pending());
         drop(flow);
     });
-    assert_eq!(spans[0].fields["reason"], "cancelled");
+    assert_eq!(outcome(&spans[0]), ("1", "cancelled"));
+    for span in &spans {
+        assert!(!span.fields.contains_key("error.type"), "{span:?}");
+    }
+}
+
+#[test]
+fn a_panic_is_an_error_of_both() {
+    let spans = spans_of(|| async {
+        let flow = operation(3).run(|attempt| async move {
+            assert!(attempt.number() > 1, "the body's own");
+            Ok(())
+        });
+        assert!(AssertUnwindSafe(flow).catch_unwind().await.is_err());
+    });
+    assert_eq!(outcome(&spans[0]), ("1", "cancelled"));
+    for span in &spans {
+        assert_eq!(span.fields["error.type"], "panic");
+        assert_eq!(span.fields["otel.status_code"], "ERROR");
+    }
+}
+
+/// The words are few, whatever the failures are.
+#[test]
+fn the_error_type_of_an_attempt_is_a_known_word() {
+    let nested = |max_attempts| async move {
+        let inner = operation(max_attempts).run(|_| async { Err::<(), _>("busy") }).await;
+        inner.map_err(|stopped| stopped.classify())
+    };
+    let failed = [
+        (Failure::transient(), "_OTHER"),
+        (Failure::unknown().with_code(-7), "_OTHER"),
+        (Failure::transient().with_kind(Kind::Connect), "connect"),
+        (Failure::permanent().with_kind(Kind::Throttled), "throttled"),
+        (Failure::timeout(), "timeout"),
+    ];
+    for (failure, word) in failed {
+        let spans = spans_of(|| {
+            let operation = Operation::idempotent("op", Policy::new(1, Duration::from_secs(5)));
+            operation.classify(move |_: &&str| failure).run(|_| async { Err::<(), _>("failed") })
+        });
+        assert_eq!(spans[1].fields["error.type"], word);
+    }
+    let rejected = spans_of(|| operation(1).reject(|()| true).run(|_| async { Ok(()) }));
+    assert_eq!(rejected[1].fields["error.type"], "rejected");
+    let around = spans_of(|| {
+        let operation = Operation::idempotent("outer", Policy::new(2, Duration::from_secs(5)));
+        operation.classify(|failure: &Failure| *failure).run(move |_| nested(1))
+    });
+    assert_eq!(around[0].fields["retry.outcome"], "attempts_exhausted");
+    assert_eq!(around[1].fields["error.type"], "attempts_exhausted");
 }
