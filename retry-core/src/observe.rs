@@ -65,8 +65,8 @@ pub use recorder::{Event, Recorder};
 /// Hears what operations do: for logs, metrics and tests.
 ///
 /// Every method has an empty default. They run on the operation's own task and
-/// must not block. One that panics harms neither the operation nor the other
-/// observers.
+/// must not block; one that does goes behind a [`Buffered`]. One that panics harms
+/// neither the operation nor the other observers.
 ///
 /// An operation ends with exactly one of `succeeded`, `stopped` and
 /// `cancelled`. One that was never polled tells nothing.
@@ -185,8 +185,59 @@ impl Observers {
 
     pub(crate) fn tell(&self, event: impl Fn(&dyn Observer)) {
         for observer in &self.0 {
-            // An observer that panics left only its own state behind.
-            let _ = catch_unwind(AssertUnwindSafe(|| event(&**observer)));
+            contain(|| event(&**observer));
         }
+    }
+}
+
+/// Keeps a panic of what is told, or of an error's text that it asks for, from the
+/// operation. What panicked left only its own state behind.
+pub(crate) fn contain(tell: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(tell));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::every_event::{Lines, tell_all};
+    use super::*;
+
+    /// Tells the observers of a retrier one of each event.
+    struct All(Observers);
+
+    macro_rules! forward {
+        ($($event:ident: $type:ident),*) => {
+            impl Observer for All {
+                $(fn $event(&self, event: &$type<'_>) {
+                    self.0.tell(|observer| observer.$event(event));
+                })*
+            }
+        };
+    }
+    forward!(
+        attempt_started: AttemptStarted,
+        attempt_failed: AttemptFailed,
+        deferred: Deferred,
+        succeeded: Succeeded,
+        stopped: OperationStopped,
+        cancelled: Cancelled,
+        breaker_changed: BreakerChanged,
+        budget_changed: BudgetChanged
+    );
+
+    #[test]
+    fn an_observer_that_panics_on_every_event_keeps_none_from_the_others() {
+        let direct = Lines::default();
+        tell_all(&direct);
+        let (first, last) = (Lines::default(), Lines::default());
+        let mut observers = Observers::default();
+        observers.push(first.clone());
+        observers.push(Lines::that_panics());
+        // Shared, as one that its owner asks later.
+        observers.push(Arc::new(last.clone()));
+        tell_all(&All(observers));
+        for heard in [first, last] {
+            assert_eq!(heard.lines(), direct.lines());
+        }
+        assert_eq!(direct.lines().len(), 8);
     }
 }

@@ -26,7 +26,7 @@ use crate::key::{EmptyKey, IdempotencyKey, ToKey};
 use crate::ledger::Ledger;
 use crate::nanos::Nanos;
 use crate::observe::{
-    AttemptFailed, AttemptStarted, Cancelled, Observer, OperationStopped, Succeeded,
+    AttemptFailed, AttemptStarted, Cancelled, Observer, OperationStopped, Succeeded, contain,
 };
 use crate::operation_id::OperationId;
 use crate::policy::PolicyError;
@@ -395,7 +395,7 @@ impl<E> Run<'_, E> {
         let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
         let event = Succeeded { operation, attempts, elapsed, resource: None };
-        self.trace.succeeded(&event);
+        contain(|| self.trace.succeeded(&event));
         self.tell(|observer| observer.succeeded(&event));
     }
 
@@ -461,7 +461,7 @@ impl<E> Run<'_, E> {
                 depth: self.depth(),
                 product: self.product(),
             };
-            self.trace.stopped(&event);
+            contain(|| self.trace.stopped(&event));
             self.tell(|observer| observer.stopped(&event));
         }
         // Where its error is converted, what is around it still knows.
@@ -519,7 +519,7 @@ impl<E> Run<'_, E> {
             depth: self.depth(),
             product: self.product(),
         };
-        self.trace.attempt_started(&event);
+        contain(|| self.trace.attempt_started(&event));
         self.tell(|observer| observer.attempt_started(&event));
     }
 
@@ -542,7 +542,7 @@ impl<E> Run<'_, E> {
             depth: self.depth(),
             product: self.product(),
         };
-        self.trace.attempt_failed(&event);
+        contain(|| self.trace.attempt_failed(&event));
         self.tell(|observer| observer.attempt_failed(&event));
     }
 
@@ -561,7 +561,7 @@ impl<E> Run<'_, E> {
             failure: failure.as_ref(),
             resource: None,
         };
-        self.trace.cancelled(&event);
+        contain(|| self.trace.cancelled(&event));
         self.tell(|observer| observer.cancelled(&event));
     }
 }

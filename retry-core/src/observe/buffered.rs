@@ -5,7 +5,6 @@ mod tests;
 
 use std::fmt;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,7 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use super::{
     AttemptFailed, AttemptStarted, BreakerChanged, BudgetChanged, Cancelled, Deferred, Observer,
-    OperationStopped, Succeeded,
+    OperationStopped, Succeeded, contain,
 };
 
 /// Runs an observer on a thread of its own, behind a bounded queue: for one that
@@ -114,10 +113,7 @@ impl Buffered {
 fn hear(messages: Receiver<Message>, observer: &dyn Observer) {
     for message in messages {
         match message {
-            Message::Event(event) => {
-                // An observer that panics left only its own state behind.
-                let _ = catch_unwind(AssertUnwindSafe(|| event(observer)));
-            }
+            Message::Event(event) => contain(|| event(observer)),
             Message::Flush(answer) => {
                 // Whoever asked may have gone.
                 let _ = answer.send(());

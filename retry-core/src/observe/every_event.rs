@@ -1,5 +1,7 @@
 //! One of each event, for the tests of what hears them.
 
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{
@@ -72,4 +74,65 @@ pub(super) fn tell_all(observer: &dyn Observer) {
     let state = BreakerState::HalfOpen;
     observer.breaker_changed(&BreakerChanged { resource: "gateway", state, openings: 5 });
     observer.budget_changed(&BudgetChanged { resource: "gateway", tokens: 6, refused: true });
+}
+
+/// Lines down all that it hears, and panics on it if it is told to.
+#[derive(Clone, Default)]
+pub(super) struct Lines {
+    lines: Arc<Mutex<Vec<String>>>,
+    panics: bool,
+}
+
+impl Lines {
+    pub(super) fn that_panics() -> Self {
+        Self { panics: true, ..Self::default() }
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.lock().clone()
+    }
+
+    /// A panic while it is held poisons it.
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, event: &dyn fmt::Debug) {
+        self.lock().push(format!("{event:?}"));
+        assert!(!self.panics, "the observer's own");
+    }
+}
+
+impl Observer for Lines {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
+        self.write(event);
+    }
+
+    fn attempt_failed(&self, event: &AttemptFailed<'_>) {
+        self.write(event);
+    }
+
+    fn deferred(&self, event: &Deferred<'_>) {
+        self.write(event);
+    }
+
+    fn succeeded(&self, event: &Succeeded<'_>) {
+        self.write(event);
+    }
+
+    fn stopped(&self, event: &OperationStopped<'_>) {
+        self.write(event);
+    }
+
+    fn cancelled(&self, event: &Cancelled<'_>) {
+        self.write(event);
+    }
+
+    fn breaker_changed(&self, event: &BreakerChanged<'_>) {
+        self.write(event);
+    }
+
+    fn budget_changed(&self, event: &BudgetChanged<'_>) {
+        self.write(event);
+    }
 }

@@ -53,14 +53,13 @@ impl Trace {
 
     pub(super) fn attempt_failed(&mut self, event: &AttemptFailed<'_>) {
         let Some(spans) = &mut self.0 else { return };
-        let span = &spans.attempt;
+        let span = std::mem::replace(&mut spans.attempt, Span::none());
         span.record("retry.failure", field::display(event.failure));
         span.record("retry.decision", event.decision.code());
         if let Some(delay) = event.delay() {
             span.record("retry.delay_ms", u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
         }
-        fail(span, error_type(event.failure), event.error);
-        spans.attempt = Span::none();
+        fail(&span, error_type(event.failure), event.error);
     }
 
     pub(super) fn succeeded(&mut self, event: &Succeeded<'_>) {

@@ -1,11 +1,16 @@
 //! One span an operation and one an attempt.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -42,8 +47,13 @@ impl Visit for Seen {
 struct Spans(Arc<Mutex<Vec<(u64, Seen)>>>);
 
 impl Spans {
+    /// A panic while it is held poisons it.
+    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Seen)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn with(&self, id: &Id, change: impl FnOnce(&mut Seen)) {
-        let mut spans = self.0.lock().unwrap();
+        let mut spans = self.lock();
         // The registry uses an id again once its span is closed.
         let seen = spans.iter_mut().rfind(|(known, _)| *known == id.into_u64());
         change(&mut seen.expect("the span is known").1);
@@ -59,7 +69,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
             ..Seen::default()
         };
         attributes.record(&mut seen);
-        self.0.lock().unwrap().push((id.into_u64(), seen));
+        self.lock().push((id.into_u64(), seen));
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
@@ -80,7 +90,7 @@ fn spans_of<F: Future>(flow: impl FnOnce() -> F) -> Vec<Seen> {
     tracing::subscriber::with_default(subscriber, || {
         futures::executor::block_on(VirtualClock::new().scope(flow()));
     });
-    let seen = spans.0.lock().unwrap();
+    let seen = spans.lock();
     seen.iter().map(|(_, seen)| seen.clone()).collect()
 }
 
@@ -206,4 +216,50 @@ fn the_error_type_of_an_attempt_is_a_known_word() {
     });
     assert_eq!(around[0].fields["retry.outcome"], "attempts_exhausted");
     assert_eq!(around[1].fields["error.type"], "attempts_exhausted");
+}
+
+/// Its text cannot be shown.
+#[derive(Debug, PartialEq)]
+struct Untold;
+
+impl std::fmt::Display for Untold {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("the error's own");
+    }
+}
+
+impl Classify for Untold {
+    fn classify(&self) -> Failure {
+        Failure::transient()
+    }
+
+    fn text(&self) -> Option<&dyn fmt::Display> {
+        Some(self)
+    }
+}
+
+#[test]
+fn an_error_whose_text_panics_is_told_without_it() {
+    let spans = spans_of(|| async {
+        let operation = Operation::idempotent("op", Policy::new(3, Duration::from_secs(5)));
+        let running = operation.run(|attempt| async move {
+            tracing::info!("asking");
+            if attempt.is_last() { Ok(attempt.number()) } else { Err(Untold) }
+        });
+        assert_eq!(running.await.unwrap(), 3);
+    });
+    assert_eq!(outcome(&spans[0]), ("3", "succeeded"));
+    let told = [
+        "error.type",
+        "otel.status_code",
+        "retry.attempt",
+        "retry.decision",
+        "retry.delay_ms",
+        "retry.failure",
+    ];
+    for attempt in &spans[1..3] {
+        let mut fields: Vec<_> = attempt.fields.keys().copied().collect();
+        fields.sort_unstable();
+        assert_eq!((&*fields, attempt.lines), (&told[..], 1));
+    }
 }

@@ -2,7 +2,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
 use super::*;
-use crate::observe::every_event::tell_all;
+use crate::observe::every_event::{Lines, tell_all};
 
 fn tokens(tokens: u64) -> BudgetChanged<'static> {
     BudgetChanged { resource: "gateway", tokens, refused: false }
@@ -69,73 +69,21 @@ fn no_capacity_is_too_small_or_too_large() {
     }
 }
 
-/// Writes down all that it hears, and panics on it if it is told to.
-#[derive(Clone, Default)]
-struct Writes {
-    lines: Arc<Mutex<Vec<String>>>,
-    panics: bool,
-}
-
-impl Writes {
-    fn write(&self, event: &dyn fmt::Debug) {
-        self.lines.lock().unwrap().push(format!("{event:?}"));
-        assert!(!self.panics, "the observer's own");
-    }
-}
-
-impl Observer for Writes {
-    fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        self.write(event);
-    }
-
-    fn attempt_failed(&self, event: &AttemptFailed<'_>) {
-        self.write(event);
-    }
-
-    fn deferred(&self, event: &Deferred<'_>) {
-        self.write(event);
-    }
-
-    fn succeeded(&self, event: &Succeeded<'_>) {
-        self.write(event);
-    }
-
-    fn stopped(&self, event: &OperationStopped<'_>) {
-        self.write(event);
-    }
-
-    fn cancelled(&self, event: &Cancelled<'_>) {
-        self.write(event);
-    }
-
-    fn breaker_changed(&self, event: &BreakerChanged<'_>) {
-        self.write(event);
-    }
-
-    fn budget_changed(&self, event: &BudgetChanged<'_>) {
-        self.write(event);
-    }
-}
-
 #[test]
 fn the_observer_hears_what_it_would_hear_directly() {
-    let direct = Writes::default();
+    let (direct, behind) = (Lines::default(), Lines::default());
     tell_all(&direct);
-    let buffered = Writes::default();
-    tell_all(&Buffered::new(buffered.clone(), 16).unwrap());
-    assert_eq!(*buffered.lines.lock().unwrap(), *direct.lines.lock().unwrap());
-    assert_eq!(direct.lines.lock().unwrap().len(), 8);
+    tell_all(&Buffered::new(behind.clone(), 16).unwrap());
+    assert_eq!(behind.lines(), direct.lines());
 }
 
 #[test]
 fn a_panic_on_one_event_takes_no_other_with_it() {
-    let panics = Writes { panics: true, ..Writes::default() };
+    let panics = Lines::that_panics();
     let buffered = Buffered::new(panics.clone(), 16).unwrap();
     tell_all(&buffered);
     buffered.flush();
-    // The lock that it held is poisoned.
-    let lines = panics.lines.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    assert_eq!((lines.len(), buffered.dropped()), (8, 0));
+    assert_eq!((panics.lines().len(), buffered.dropped()), (8, 0));
 }
 
 /// Lets go of the last clone of the queue that it is behind.
