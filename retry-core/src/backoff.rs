@@ -42,7 +42,7 @@ pub(crate) use unit::unit;
 /// The settings are judged by [`Policy::validate`](crate::Policy::validate),
 /// at compile time in an attribute of literals. The functions here never
 /// panic and saturate at 292 years, whatever the settings are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Backoff {
     curve: Curve,
@@ -65,6 +65,18 @@ pub(crate) enum Curve {
     Custom(fn(u32) -> Duration),
     /// A factor was set on a curve that has none; refused by validation.
     Misplaced(u32, u32),
+}
+
+/// Functions are compared by address, which says "another" at worst.
+impl PartialEq for Curve {
+    fn eq(&self, other: &Self) -> bool {
+        match (*self, *other) {
+            (Self::Custom(one), Self::Custom(other)) => std::ptr::fn_addr_eq(one, other),
+            (Self::Factor(p, q), Self::Factor(r, s))
+            | (Self::Misplaced(p, q), Self::Misplaced(r, s)) => (p, q) == (r, s),
+            (one, other) => std::mem::discriminant(&one) == std::mem::discriminant(&other),
+        }
+    }
 }
 
 /// Which share of the ceiling is waited. `unit` is the operation's draw,
@@ -370,7 +382,7 @@ impl Iterator for Delays<'_> {
     }
 }
 
-/// What validation reads.
+/// What validation and serde read.
 impl Backoff {
     pub(crate) const fn curve(&self) -> Curve {
         self.curve
@@ -386,6 +398,11 @@ impl Backoff {
 
     pub(crate) const fn quantum_nanos(&self) -> Nanos {
         self.quantum
+    }
+
+    #[cfg(feature = "serde")]
+    pub(crate) const fn get_jitter(&self) -> Jitter {
+        self.jitter
     }
 }
 

@@ -20,6 +20,8 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "serde")]
+mod duration;
 mod nanos;
 
 pub mod clock;
@@ -38,6 +40,7 @@ mod ledger;
 mod macros;
 mod non_idempotent;
 mod operation_id;
+pub mod policies;
 mod policy;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
@@ -78,6 +81,7 @@ pub use non_idempotent::{Marked, NonIdempotent, Repeatable};
 pub use observe::Observer;
 pub use operation::Operation;
 pub use operation_id::OperationId;
+pub use policies::Policies;
 pub use policy::{Policy, PolicyError};
 pub use retrier::{Retrier, RetrierBuilder};
 pub use safety::Safety;

@@ -1,6 +1,8 @@
 //! The numbers that bound an operation.
 
 mod error;
+#[cfg(feature = "serde")]
+pub(crate) mod form;
 mod message;
 
 use std::time::Duration;
@@ -31,7 +33,7 @@ pub use error::PolicyError;
 ///     .backoff(Backoff::exponential(Duration::from_millis(200)));
 /// assert_eq!(POLICY.validate(), Ok(()));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Policy {
     max_attempts: u32,
@@ -121,40 +123,10 @@ impl Policy {
                 });
             }
         }
-        match self.validate_backoff() {
+        match self.backoff.validate() {
             Ok(()) => self.validate_schedule(),
             error => error,
         }
-    }
-
-    const fn validate_backoff(&self) -> Result<(), PolicyError> {
-        match self.backoff.curve() {
-            Curve::Factor(numerator, denominator)
-                if denominator < 1 || numerator < denominator || numerator > 1000 =>
-            {
-                return Err(PolicyError::Factor { numerator, denominator });
-            }
-            Curve::Misplaced(numerator, denominator) => {
-                return Err(PolicyError::MisplacedFactor { numerator, denominator });
-            }
-            _ => {}
-        }
-        if let Some(cap) = self.backoff.written_cap()
-            && cap.get() < self.backoff.base().get()
-        {
-            return Err(PolicyError::CapBelowBase {
-                cap: cap.duration(),
-                base: self.backoff.base().duration(),
-            });
-        }
-        let (quantum, cap) = (self.backoff.quantum_nanos(), self.backoff.effective_cap());
-        if quantum.get() > cap.get() {
-            return Err(PolicyError::QuantumAboveCap {
-                quantum: quantum.duration(),
-                cap: cap.duration(),
-            });
-        }
-        Ok(())
     }
 
     /// Refuses attempts that no draw could bring to a start.
@@ -213,6 +185,40 @@ impl Policy {
 
     pub(crate) const fn backoff_ref(&self) -> &Backoff {
         &self.backoff
+    }
+}
+
+/// Which settings of a backoff can be right.
+impl Backoff {
+    /// What can be judged without bounds.
+    pub(crate) const fn validate(&self) -> Result<(), PolicyError> {
+        match self.curve() {
+            Curve::Factor(numerator, denominator)
+                if denominator < 1 || numerator < denominator || numerator > 1000 =>
+            {
+                return Err(PolicyError::Factor { numerator, denominator });
+            }
+            Curve::Misplaced(numerator, denominator) => {
+                return Err(PolicyError::MisplacedFactor { numerator, denominator });
+            }
+            _ => {}
+        }
+        if let Some(cap) = self.written_cap()
+            && cap.get() < self.base().get()
+        {
+            return Err(PolicyError::CapBelowBase {
+                cap: cap.duration(),
+                base: self.base().duration(),
+            });
+        }
+        let (quantum, cap) = (self.quantum_nanos(), self.effective_cap());
+        if quantum.get() > cap.get() {
+            return Err(PolicyError::QuantumAboveCap {
+                quantum: quantum.duration(),
+                cap: cap.duration(),
+            });
+        }
+        Ok(())
     }
 }
 

@@ -101,7 +101,7 @@ fn split_while(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
 
-fn no_unit(digits: &str) -> String {
+pub(crate) fn no_unit(digits: &str) -> String {
     format!("`{digits}` has no unit; write \"{digits}s\"")
 }
 

@@ -56,8 +56,7 @@ impl Spec {
     /// A backoff of literals, judged now.
     #[track_caller]
     pub const fn checked_backoff(backoff: Backoff) -> Backoff {
-        // One attempt has no wait: only the backoff can be wrong.
-        if let Err(error) = Policy::new(1, Duration::MAX).backoff(backoff).validate() {
+        if let Err(error) = backoff.validate() {
             error.refuse()
         }
         backoff
