@@ -10,6 +10,7 @@ use super::{
 use crate::classify::Failure;
 use crate::decide::Decision;
 use crate::operation_id::OperationId;
+use crate::policy::Policy;
 use crate::stop::{Stop, StopReason};
 
 /// Remembers every event of an operation, for tests and for showing what it did.
@@ -56,6 +57,8 @@ pub enum Event {
         attempt: u32,
         /// Since the start of attempt 1.
         elapsed: Duration,
+        /// The numbers that the operation began with, and keeps.
+        policy: Policy,
     },
     /// An attempt failed, and the decision is made.
     AttemptFailed {
@@ -151,14 +154,14 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        let &AttemptStarted { operation, attempt, elapsed, .. } = event;
-        self.push(operation, Event::AttemptStarted { attempt, elapsed });
+        let &AttemptStarted { operation, attempt, elapsed, policy, .. } = event;
+        self.push(operation, Event::AttemptStarted { attempt, elapsed, policy: *policy });
     }
 
     fn attempt_failed(&self, event: &AttemptFailed<'_>) {
         let &AttemptFailed { operation, attempt, elapsed, failure, error, decision, .. } = event;
         let error = error.map(|error| error.to_string());
-        let (failure, decision) = (*failure, *decision);
+        let (failure, decision) = (*failure, decision.clone());
         self.push(operation, Event::AttemptFailed { attempt, elapsed, failure, error, decision });
     }
 
@@ -174,7 +177,7 @@ impl Observer for Recorder {
 
     fn stopped(&self, event: &OperationStopped<'_>) {
         let &OperationStopped { operation, attempts, elapsed, stop, .. } = event;
-        self.push(operation, Event::Stopped { attempts, elapsed, stop: *stop });
+        self.push(operation, Event::Stopped { attempts, elapsed, stop: stop.clone() });
     }
 
     fn cancelled(&self, event: &Cancelled<'_>) {
@@ -189,7 +192,7 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = |elapsed: &Duration| crate::nanos::Nanos::from_duration(*elapsed);
         match self {
-            Self::AttemptStarted { attempt, elapsed } => {
+            Self::AttemptStarted { attempt, elapsed, .. } => {
                 write!(f, "  attempt {attempt} at {:?}", at(elapsed))
             }
             Self::AttemptFailed { elapsed, failure, error, decision, .. } => {

@@ -88,7 +88,7 @@ fn b4_the_first_wait_is_made_of_the_base() {
 fn second_starts(recorder: &Recorder) -> Vec<Duration> {
     let events = recorder.take().into_iter();
     let starts = events.filter_map(|(_, event)| match event {
-        Event::AttemptStarted { attempt: 2, elapsed } => Some(elapsed),
+        Event::AttemptStarted { attempt: 2, elapsed, .. } => Some(elapsed),
         _ => None,
     });
     starts.collect()

@@ -51,7 +51,7 @@ fn h7_nobody_returns_before_the_hint_and_they_do_not_all_return_at_once() {
             .take()
             .into_iter()
             .filter_map(|(_, event)| match event {
-                Event::AttemptStarted { attempt: 2, elapsed } => Some(elapsed),
+                Event::AttemptStarted { attempt: 2, elapsed, .. } => Some(elapsed),
                 _ => None,
             })
             .collect();
