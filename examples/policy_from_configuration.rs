@@ -1,58 +1,24 @@
-//! A policy that is read from a configuration: judged when it is read, and
-//! explained before it is used.
+//! Policies from a configuration: judged when they are read, explained before
+//! they are used, and replaced while operations run.
 
 use std::error::Error;
 use std::time::Duration;
 
 use retry_core::clock::{Clock, VirtualClock};
-use retry_core::{Backoff, IdempotencyKey, OperationId, Policy, PolicyError, Stopped, retryable};
-use serde::{Deserialize, Deserializer, de};
+use retry_core::{IdempotencyKey, OperationId, Policies, Policy, Retrier, Stopped, retryable};
 
-const CONFIGURATION: &str = r#"{
-    "charge":  { "max_attempts": 5, "deadline_ms": 30000, "attempt_timeout_ms": 2000, "first_wait_ms": 250 },
-    "balance": { "max_attempts": 3, "deadline_ms": 5000, "first_wait_ms": 100 }
-}"#;
+/// `Policies::read("policies.toml")` reads it from a file.
+const CONFIGURATION: &str = r#"
+[policies.charge]
+max_attempts = 5
+deadline = "30s"
+attempt_timeout = "2s"
+backoff = { exponential = "250ms", cap = "5s" }
 
-const WRONG: &str = r#"{
-    "charge":  { "max_attempts": 5, "deadline_ms": 30000, "attempt_timeout_ms": 30000, "first_wait_ms": 250 },
-    "balance": { "max_attempts": 3, "deadline_ms": 5000, "first_wait_ms": 100 }
-}"#;
-
-/// A policy as the file has it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Numbers {
-    max_attempts: u32,
-    deadline_ms: u64,
-    attempt_timeout_ms: Option<u64>,
-    first_wait_ms: u64,
-}
-
-impl TryFrom<Numbers> for Policy {
-    type Error = PolicyError;
-
-    fn try_from(numbers: Numbers) -> Result<Self, PolicyError> {
-        let backoff = Backoff::exponential(Duration::from_millis(numbers.first_wait_ms));
-        let deadline = Duration::from_millis(numbers.deadline_ms);
-        let mut policy = Self::new(numbers.max_attempts, deadline).backoff(backoff);
-        if let Some(timeout) = numbers.attempt_timeout_ms {
-            policy = policy.attempt_timeout(Duration::from_millis(timeout));
-        }
-        policy.validate().map(|()| policy)
-    }
-}
-
-#[derive(Deserialize)]
-struct Policies {
-    #[serde(deserialize_with = "policy")]
-    charge: Policy,
-    #[serde(deserialize_with = "policy")]
-    balance: Policy,
-}
-
-fn policy<'de, D: Deserializer<'de>>(file: D) -> Result<Policy, D::Error> {
-    Numbers::deserialize(file)?.try_into().map_err(de::Error::custom)
-}
+[policies.balance]
+max_attempts = 3
+deadline = "5s"
+"#;
 
 #[derive(Debug, thiserror::Error, retry_core::Classify)]
 #[error("busy")]
@@ -60,17 +26,17 @@ fn policy<'de, D: Deserializer<'de>>(file: D) -> Result<Policy, D::Error> {
 struct Busy;
 
 struct Payments {
-    policies: Policies,
+    retries: Retrier,
 }
 
 impl Payments {
-    #[retryable(name = "payments.charge", key = order, policy = self.policies.charge)]
+    #[retryable(name = "payments.charge", key = order, policy = "charge", with = self.retries)]
     async fn charge(&self, order: &str) -> Result<IdempotencyKey, Stopped<Busy>> {
         // A gateway that is always busy, to see the whole schedule.
         if order.is_empty() { Ok(key) } else { Err(Busy) }
     }
 
-    #[retryable(idempotent, policy = self.policies.balance)]
+    #[retryable(idempotent, policy = "balance", with = self.retries)]
     async fn balance(&self) -> Result<u64, Stopped<Busy>> {
         Ok(250)
     }
@@ -78,23 +44,33 @@ impl Payments {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let payments = Payments { policies: serde_json::from_str(CONFIGURATION)? };
+    let policies = Policies::from_toml(CONFIGURATION)?;
+    let payments = Payments { retries: Retrier::builder().policies(policies).build() };
 
     println!("What the configuration means for order-1, before anything runs:\n");
     let key = IdempotencyKey::derive("payments.charge", "order-1")?;
     let id = OperationId::keyed("payments.charge", key);
-    println!("{}", payments.policies.charge.explain(id));
+    if let Some(policy) = payments.retries.policy("charge") {
+        println!("{}", policy.explain(id));
+    }
 
     println!("The same order, run against a gateway that is always busy:\n");
     let clock = VirtualClock::new();
-    if let Err(stopped) = clock.scope(payments.charge("order-1")).await {
+    if let Err(stopped) = clock.clone().scope(payments.charge("order-1")).await {
         println!("{}", stopped.story());
     }
     println!("The balance, under the other policy: {}\n", payments.balance().await?);
 
-    println!("A file that cannot be right is refused at the start:\n");
-    if let Err(error) = serde_json::from_str::<Policies>(WRONG) {
-        println!("{error}");
+    println!("A configuration that cannot be right is refused, with the line:\n");
+    if let Err(error) = Policies::from_toml(&CONFIGURATION.replace("\"2s\"", "\"30s\"")) {
+        println!("{error}\n");
+    }
+
+    println!("Another set takes its place; a policy that is not in it stops the call:\n");
+    let refund = Policy::new(2, Duration::from_secs(10));
+    payments.retries.replace_policies(Policies::new().with("refund", refund)?);
+    if let Err(stopped) = clock.scope(payments.charge("order-2")).await {
+        println!("{stopped}");
     }
     Ok(())
 }

@@ -102,7 +102,7 @@ pub(crate) fn decide_start(policy: &Policy, ledger: &Ledger, situation: &Situati
 }
 
 /// What a policy, a ledger and a failure lead to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub enum Decision {
     /// The attempt that was asked about may start.

@@ -7,6 +7,7 @@
 //! [`Observer`]: crate::Observer
 //! [`Operation`]: crate::Operation
 //! [`http`]: crate::http
+//! [`policies`]: crate::policies
 //! [`reqwest`]: crate::reqwest
 //! [`retryable`]: macro@crate::retryable
 //! [`within`]: crate::within()

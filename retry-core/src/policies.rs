@@ -28,9 +28,19 @@
 //! A field that is not in the table is an error, and so is a policy that cannot
 //! be right; the error has the line.
 //!
+//! The set goes into a retrier ([`RetrierBuilder::policies`]), the name into the
+//! attribute (`policy = "gateway"`) or to [`Retrier::policy`]. It is replaced as a
+//! whole, while operations run, by [`Retrier::replace_policies`] and, from a file,
+//! `Retrier::reload_policies`: an operation keeps the numbers that it began with,
+//! and a file that cannot be used changes nothing.
+//!
 //! Write a new file beside the old one and rename it. A JSON file that is only
 //! half there is always refused; a TOML file that ends between two lines is whole
 //! to every reader, with what is missing at its default.
+//!
+//! [`Retrier::policy`]: crate::Retrier::policy
+//! [`Retrier::replace_policies`]: crate::Retrier::replace_policies
+//! [`RetrierBuilder::policies`]: crate::RetrierBuilder::policies
 
 mod error;
 #[cfg(any(feature = "toml", feature = "json"))]

@@ -15,6 +15,6 @@ pub use crate::outcome::{
 };
 pub use crate::policy::Policy;
 pub use crate::retrier::Retrier;
-pub use crate::run::{Run, Spec};
+pub use crate::run::{LookedUp, Run, Spec};
 pub use crate::safety::Safety;
 pub use crate::textual::{Probe, Silent, Textual, judged, probe, rejected};

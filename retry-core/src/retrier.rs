@@ -2,15 +2,18 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::clock::{Clock, ClockHandle};
 use crate::decide::Situation;
 use crate::observe::{Observer, Observers};
+use crate::policies::Policies;
+use crate::policy::Policy;
+use crate::stop::UnknownName;
 use crate::switch::{Position, Switch};
 
-/// What operations share: the clock and the observers. Built once, cloned
-/// cheaply, handed to `with =` in the attribute or to
+/// What operations share: the clock, the observers and the policies by name.
+/// Built once, cloned cheaply, handed to `with =` in the attribute or to
 /// [`Operation::with`](crate::Operation::with).
 ///
 /// ```
@@ -40,6 +43,8 @@ struct Parts {
     observers: Observers,
     nesting_limit: u32,
     switch: Switch,
+    /// Held for as long as it takes to copy one policy, or to put another set in.
+    policies: RwLock<Policies>,
 }
 
 impl Retrier {
@@ -51,7 +56,8 @@ impl Retrier {
     /// Starts a retrier.
     pub fn builder() -> RetrierBuilder {
         let nesting_limit = Situation::NESTING_LIMIT;
-        RetrierBuilder { clock: None, observers: Observers::default(), nesting_limit }
+        let (observers, policies) = (Observers::default(), Policies::new());
+        RetrierBuilder { clock: None, observers, policies, nesting_limit }
     }
 
     /// Switches retries off: the kill switch. Each operation of this retrier and
@@ -86,6 +92,77 @@ impl Retrier {
     /// later makes one attempt.
     pub fn shutdown(&self) {
         self.0.switch.turn(Position::ShutDown);
+    }
+
+    /// The policy of this name, as it is now: what `policy = "name"` in an
+    /// attribute looks up at each call. For [`Operation`](crate::Operation), too.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use retry_core::{Policies, Policy, Retrier};
+    ///
+    /// let gateway = Policy::new(5, Duration::from_secs(30));
+    /// let policies = Policies::new().with("gateway", gateway)?;
+    /// let retrier = Retrier::builder().policies(policies).build();
+    /// assert_eq!(retrier.policy("gateway"), Some(gateway));
+    /// assert_eq!(retrier.policy("gatway"), None);
+    /// # Ok::<(), retry_core::policies::PoliciesError>(())
+    /// ```
+    pub fn policy(&self, name: &str) -> Option<Policy> {
+        self.policies().get(name).copied()
+    }
+
+    /// Puts other policies in place of all that there are, for every clone of this
+    /// retrier. An operation that has begun keeps the numbers that it began with.
+    pub fn replace_policies(&self, policies: Policies) {
+        let mut place = self.0.policies.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *place, policies);
+        drop(place);
+        // Without the lock: a large set takes its time.
+        drop(before);
+    }
+
+    /// Reads a file ([`Policies::read`]) and puts its policies in place of all that
+    /// there are. Blocks while the file is read.
+    ///
+    /// # Errors
+    /// The file cannot be used. The policies in use are unchanged, and the text
+    /// says so.
+    ///
+    /// ```no_run
+    /// # use retry_core::Retrier;
+    /// # fn doc(retrier: &Retrier) {
+    /// // When the process is told to, as by SIGHUP.
+    /// if let Err(error) = retrier.reload_policies("policies.toml") {
+    ///     // policies.toml:4:12: `30` has no unit; write "30s"; the policies in use are unchanged
+    ///     eprintln!("{error}");
+    /// }
+    /// # }
+    /// ```
+    #[cfg(any(feature = "toml", feature = "json"))]
+    pub fn reload_policies(
+        &self,
+        path: impl AsRef<std::path::Path>,
+    ) -> Result<(), crate::policies::PoliciesError> {
+        match Policies::read(path) {
+            Ok(policies) => {
+                self.replace_policies(policies);
+                Ok(())
+            }
+            Err(error) => Err(crate::policies::PoliciesError::NotReloaded(Box::new(error))),
+        }
+    }
+
+    /// The policy of this name, or what to say of it.
+    pub(crate) fn look_up_policy(&self, name: &str) -> Result<Policy, Arc<UnknownName>> {
+        let policies = self.policies();
+        let policy = policies.get(name).copied();
+        policy.ok_or_else(|| Arc::new(UnknownName::new("policy", name, policies.names())))
+    }
+
+    /// Nothing panics under the lock; a set is put in whole.
+    fn policies(&self) -> RwLockReadGuard<'_, Policies> {
+        self.0.policies.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn switch(&self) -> &Switch {
@@ -123,6 +200,7 @@ impl fmt::Debug for Retrier {
         f.debug_struct("Retrier")
             .field("own_clock", &self.0.clock.is_some())
             .field("observers", &self.0.observers.len())
+            .field("policies", &self.policies().names().collect::<Vec<_>>())
             .field("switch", &self.0.switch.position())
             .finish_non_exhaustive()
     }
@@ -134,6 +212,7 @@ pub struct RetrierBuilder {
     clock: Option<ClockHandle>,
     observers: Observers,
     nesting_limit: u32,
+    policies: Policies,
 }
 
 impl RetrierBuilder {
@@ -149,6 +228,11 @@ impl RetrierBuilder {
         self
     }
 
+    /// Sets the policies that are known by name. Without, there are none.
+    pub fn policies(self, policies: Policies) -> Self {
+        Self { policies, ..self }
+    }
+
     /// The limit of the product of the current attempt numbers of operations
     /// inside each other (10 by default). It is judged before a retry of an operation inside another one, which stops with
     /// `nesting_limit`. Never before a first attempt: at 1, what runs inside
@@ -159,8 +243,9 @@ impl RetrierBuilder {
 
     /// The retrier.
     pub fn build(self) -> Retrier {
-        let Self { clock, observers, nesting_limit } = self;
-        Retrier(Arc::new(Parts { clock, observers, nesting_limit, switch: Switch::default() }))
+        let Self { clock, observers, policies, nesting_limit } = self;
+        let (policies, switch) = (RwLock::new(policies), Switch::default());
+        Retrier(Arc::new(Parts { clock, observers, policies, nesting_limit, switch }))
     }
 }
 
@@ -169,6 +254,7 @@ impl fmt::Debug for RetrierBuilder {
         f.debug_struct("RetrierBuilder")
             .field("own_clock", &self.clock.is_some())
             .field("observers", &self.observers.len())
+            .field("policies", &self.policies.names().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }

@@ -37,7 +37,7 @@ use crate::stop::Stop;
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
 use handed::Handed;
-pub use spec::Spec;
+pub use spec::{LookedUp, Spec};
 use trace::Trace;
 use turn::{Begin, Hooked, Turn};
 
@@ -338,6 +338,9 @@ impl<E> Run<'_, E> {
 
     /// What must hold before the first attempt, beside what is decided.
     fn check(&mut self) -> Result<(), Stopped<E>> {
+        if let Some(name) = self.spec.unknown() {
+            return Err(self.stop(Stop::unknown(name)));
+        }
         let checked = match self.call {
             _ if self.clock().is_missing() => Err(PolicyError::NoClock),
             Call::EmptyKey => Err(PolicyError::EmptyKey),

@@ -1,12 +1,14 @@
 //! Why no further attempt follows.
 
 mod cause;
+mod unknown;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use cause::Stop;
 pub(crate) use cause::{Deadline, Detail};
+pub(crate) use unknown::UnknownName;
 
 macro_rules! stop_reasons {
     ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal, $text:literal;)*) => {

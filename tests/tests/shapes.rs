@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use retry_core::clock::{Clock, VirtualClock};
 use retry_core::{
-    Backoff, Classify, IdempotencyKey, Policy, Retrier, StopReason, Stopped, retryable,
+    Backoff, Classify, IdempotencyKey, Policies, Policy, Retrier, StopReason, Stopped, retryable,
 };
 
 #[derive(Debug, PartialEq, thiserror::Error, Classify)]
@@ -318,17 +318,22 @@ trait Store {
 trait Dynamic {
     async fn get(&self, id: u32) -> Result<u32, Stopped<Fault>>;
     async fn put(&mut self, id: u32, text: String) -> Result<usize, Stopped<Fault>>;
+    async fn find(&self) -> Result<(), Stopped<Fault>>;
 }
 
 struct Memory {
     calls: AtomicU32,
     attempts: u32,
     puts: Vec<String>,
+    retries: Retrier,
 }
 
 impl Memory {
     fn new() -> Self {
-        Self { calls: AtomicU32::new(0), attempts: 3, puts: Vec::new() }
+        let policy = Policy::new(4, Duration::from_secs(5));
+        let policies = Policies::new().with("memory", policy).unwrap_or_default();
+        let retries = Retrier::builder().policies(policies).build();
+        Self { calls: AtomicU32::new(0), attempts: 3, puts: Vec::new(), retries }
     }
 }
 
@@ -357,6 +362,11 @@ impl Dynamic for Memory {
         }
         Ok(self.puts.len())
     }
+
+    #[retryable(idempotent, policy = "memory", with = self.retries)]
+    async fn find(&self) -> Result<(), Stopped<Fault>> {
+        Err(Fault::Busy)
+    }
 }
 
 #[test]
@@ -366,6 +376,7 @@ fn traits_of_every_kind() {
     let mut dynamic: Box<dyn Dynamic> = Box::new(Memory::new());
     assert_eq!(run(dynamic.get(7)).unwrap(), 10);
     assert_eq!(run(dynamic.put(7, "x".to_owned())).unwrap(), 3);
+    assert_eq!(run(dynamic.find()).unwrap_err().attempts(), 4);
 }
 
 #[tokio::test(start_paused = true)]

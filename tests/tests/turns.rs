@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use retry_core::clock::{Clock, Sleep, VirtualClock};
 use retry_core::observe::{Event, Recorder};
 use retry_core::{
-    Backoff, Classify, Jitter, Operation, Policy, Retrier, StopReason, Stopped, retryable,
+    Backoff, Classify, Jitter, Operation, Policies, Policy, Retrier, StopReason, Stopped, retryable,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -172,7 +172,8 @@ impl Config {
     }
 
     fn retrier(&self) -> Retrier {
-        Retrier::new()
+        let policies = Policies::new().with("twice", self.policy()).unwrap_or_default();
+        Retrier::builder().policies(policies).build()
     }
 
     #[retryable(idempotent, policy = self.policy(), with = self.retrier())]
@@ -182,6 +183,11 @@ impl Config {
 
     #[retryable(idempotent, policy = &self.policy(), max_attempts = 1, with = &self.retrier())]
     async fn from_references(&self) -> Result<(), Stopped<Busy>> {
+        Err(Busy)
+    }
+
+    #[retryable(idempotent, policy = "twice", with = self.retrier())]
+    async fn by_name(&self) -> Result<(), Stopped<Busy>> {
         Err(Busy)
     }
 
@@ -201,6 +207,7 @@ fn a_policy_and_a_retrier_may_be_made_in_the_attribute() {
     let clock = VirtualClock::new();
     assert_eq!(run(&clock, Config.from_calls()).unwrap_err().attempts(), 2);
     assert_eq!(run(&clock, Config.from_references()).unwrap_err().attempts(), 1);
+    assert_eq!(run(&clock, Config.by_name()).unwrap_err().attempts(), 2);
     assert_eq!(run(&clock, Config.from_an_expression()).unwrap_err().attempts(), 2);
     assert_eq!(run(&clock, Config.from_a_duration()).unwrap_err().attempts(), 2);
 }

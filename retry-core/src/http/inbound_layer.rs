@@ -108,10 +108,16 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> InboundFuture<S::Future> {
         let since = scope::clock().now();
-        let inbound = Inbound::from_headers(request.headers()).at_most(self.layer.deadline);
+        let sent = Inbound::from_headers(request.headers());
+        let inbound = sent.at_most(self.layer.deadline);
         request.extensions_mut().insert(inbound);
-        let span = inbound.remaining().map(Nanos::from_duration);
-        InboundFuture { since, span, told: Told::NOTHING, handler: self.inner.call(request) }
+        InboundFuture {
+            since,
+            span: inbound.remaining().map_or(Nanos::MAX, Nanos::from_duration),
+            is_callers: sent.remaining().is_some() && sent == inbound,
+            told: Told::NOTHING,
+            handler: self.inner.call(request),
+        }
     }
 }
 
@@ -120,8 +126,9 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct InboundFuture<F> {
         since: Instant,
-        // `None` where nobody bounded it.
-        span: Option<Nanos>,
+        span: Nanos,
+        // Whether that is what the caller left.
+        is_callers: bool,
         // What ran in the handler told it.
         told: Told,
         #[pin]
@@ -138,13 +145,13 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let clock = scope::clock();
-        let frame = Frame::under(&clock, *this.since, this.span.unwrap_or(Nanos::MAX));
+        let frame = Frame::under(&clock, *this.since, *this.span);
         let (polled, told) = scope::poll_under(&clock, &frame, this.handler, cx);
         *this.told = this.told.and(told);
         let mut response = ready!(polled)?;
         if let Some(reason) = this.told.stop() {
             let status = response.status();
-            pass_on_stop(status, response.headers_mut(), reason, this.span.is_some());
+            pass_on_stop(status, response.headers_mut(), reason, *this.is_callers);
         }
         Poll::Ready(Ok(response))
     }
@@ -160,11 +167,16 @@ impl<F> fmt::Debug for InboundFuture<F> {
 /// one does.
 ///
 /// Only with a 5xx: with any other status the handler judged the request itself,
-/// or did without the operation. `bounded` is whether its time was that of the
-/// caller, who judges then whether that was over.
-fn pass_on_stop(status: StatusCode, headers: &mut HeaderMap, reason: StopReason, bounded: bool) {
+/// or did without the operation. Where its time was what the caller left, the
+/// caller judges by itself that it was over.
+fn pass_on_stop(
+    status: StatusCode,
+    headers: &mut HeaderMap,
+    reason: StopReason,
+    time_is_callers: bool,
+) {
     let said = headers.contains_key(RETRY_FORBIDDEN) || headers.contains_key(header::RETRY_AFTER);
-    let callers_time = bounded && reason == StopReason::DeadlineExceeded;
+    let callers_time = time_is_callers && reason == StopReason::DeadlineExceeded;
     let forbidden = answer(reason, None).is_retry_forbidden() && !callers_time;
     if forbidden && !said && status.is_server_error() {
         headers.insert(RETRY_FORBIDDEN, HeaderValue::from_static("1"));
@@ -179,6 +191,7 @@ mod tests {
 
     use super::*;
     use crate::attempt::Attempt;
+    use crate::classify::Failure;
     use crate::clock::{Clock, VirtualClock};
     use crate::operation::Operation;
     use crate::policy::Policy;
@@ -202,7 +215,7 @@ mod tests {
             Box::pin(async move {
                 let inbound = request.extensions().get().copied();
                 let left = Operation::idempotent("prices", Policy::new(1, SECOND * 30))
-                    .classify(|(): &()| crate::classify::Failure::transient())
+                    .classify(|(): &()| Failure::transient())
                     .run(async |attempt: Attempt| Ok(attempt.remaining()))
                     .await;
                 Ok(Response::new((inbound, left.ok())))
@@ -272,12 +285,12 @@ mod tests {
     #[test]
     fn a_stop_is_passed_on_by_an_error_that_says_nothing() {
         use StopReason::{AttemptsExhausted, Cancelled, DeadlineExceeded};
-        let says = |status: u16, reason, bounded, said: Option<(&'static str, &'static str)>| {
+        let says = |status: u16, reason, callers, said: Option<(&'static str, &'static str)>| {
             let mut headers = HeaderMap::new();
             if let Some((name, value)) = said {
                 headers.insert(name, value.parse().unwrap());
             }
-            pass_on_stop(StatusCode::from_u16(status).unwrap(), &mut headers, reason, bounded);
+            pass_on_stop(StatusCode::from_u16(status).unwrap(), &mut headers, reason, callers);
             headers.get(RETRY_FORBIDDEN).is_some_and(|value| value == "1")
         };
         assert!(says(500, AttemptsExhausted, false, None));
@@ -290,44 +303,62 @@ mod tests {
         // The handler has spoken.
         assert!(!says(503, AttemptsExhausted, false, Some(("retry-after", "1"))));
         assert!(!says(503, AttemptsExhausted, false, Some(("retry-forbidden", "0"))));
-        // Whose time it was is known only where nobody else gave any.
+        // It depends on whose time it was.
         assert!(says(504, DeadlineExceeded, false, None));
         assert!(!says(504, DeadlineExceeded, true, None));
     }
 
-    #[test]
-    fn the_handler_need_not_mention_its_stop() {
-        /// Runs an operation that stops, then one that does not, and answers 500.
-        #[derive(Clone)]
-        struct Hides;
+    /// Runs an operation that stops, then one that does not, and answers 500.
+    #[derive(Clone)]
+    struct Hides(Failure);
 
-        impl Service<Request<()>> for Hides {
-            type Response = Response<()>;
-            type Error = Infallible;
-            type Future = Pin<Box<dyn Future<Output = Result<Response<()>, Infallible>>>>;
+    impl Service<Request<()>> for Hides {
+        type Response = Response<()>;
+        type Error = Infallible;
+        type Future = Pin<Box<dyn Future<Output = Result<Response<()>, Infallible>>>>;
 
-            fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-                Poll::Ready(Ok(()))
-            }
-
-            fn call(&mut self, _: Request<()>) -> Self::Future {
-                Box::pin(async {
-                    let operation = || {
-                        Operation::idempotent("prices", Policy::new(2, SECOND))
-                            .classify(|(): &()| crate::classify::Failure::transient())
-                    };
-                    let stopped = operation().run(async |_| Err::<(), ()>(())).await;
-                    assert!(stopped.is_err());
-                    assert!(operation().run(async |_| Ok::<(), ()>(())).await.is_ok());
-                    let mut response = Response::new(());
-                    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-                    Ok(response)
-                })
-            }
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
         }
 
-        let answered = async { InboundLayer::new().layer(Hides).call(request(&[])).await };
+        fn call(&mut self, _: Request<()>) -> Self::Future {
+            let failure = self.0;
+            Box::pin(async move {
+                let operation = || {
+                    let policy = Policy::new(2, SECOND * 30);
+                    Operation::idempotent("prices", policy).classify(move |(): &()| failure)
+                };
+                assert!(operation().run(async |_| Err::<(), ()>(())).await.is_err());
+                assert!(operation().run(async |_| Ok::<(), ()>(())).await.is_ok());
+                let mut response = Response::new(());
+                *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+                Ok(response)
+            })
+        }
+    }
+
+    fn hidden(
+        layer: InboundLayer,
+        lines: &[(&'static str, &'static str)],
+        failure: Failure,
+    ) -> bool {
+        let answered = async { layer.layer(Hides(failure)).call(request(lines)).await };
         let Ok(response) = block_on(VirtualClock::new().scope(answered));
-        assert_eq!(response.headers()[RETRY_FORBIDDEN], "1");
+        response.headers().contains_key(RETRY_FORBIDDEN)
+    }
+
+    #[test]
+    fn a_handler_need_not_mention_its_stop() {
+        assert!(hidden(InboundLayer::new(), &[], Failure::transient()));
+    }
+
+    #[test]
+    fn the_callers_time_is_for_the_caller_to_judge_and_the_layers_is_not() {
+        let late = Failure::transient().after(SECOND * 20);
+        let caller = [("retry-remaining-ms", "10000")];
+        assert!(!hidden(InboundLayer::new(), &caller, late));
+        assert!(!hidden(InboundLayer::new().deadline(SECOND * 15), &caller, late));
+        assert!(hidden(InboundLayer::new().deadline(SECOND * 5), &caller, late));
+        assert!(hidden(InboundLayer::new().deadline(SECOND * 5), &[], late));
     }
 }

@@ -165,7 +165,7 @@ impl Observer for Buffered {
     fn attempt_failed(&self, event: &AttemptFailed<'_>) {
         let &AttemptFailed { attempt, elapsed, failure, error, decision, depth, product, .. } =
             event;
-        let (operation, failure, decision) = (event.operation.clone(), *failure, *decision);
+        let (operation, failure, decision) = (event.operation.clone(), *failure, decision.clone());
         let error = error.map(|error| error.to_string());
         let resource = event.resource.map(str::to_owned);
         self.push(move |observer| {
@@ -215,7 +215,7 @@ impl Observer for Buffered {
 
     fn stopped(&self, event: &OperationStopped<'_>) {
         let &OperationStopped { attempts, elapsed, stop, failure, depth, product, .. } = event;
-        let (operation, stop, failure) = (event.operation.clone(), *stop, failure.copied());
+        let (operation, stop, failure) = (event.operation.clone(), stop.clone(), failure.copied());
         let resource = event.resource.map(str::to_owned);
         self.push(move |observer| {
             observer.stopped(&OperationStopped {

@@ -38,7 +38,7 @@ pub(super) fn tell_all(observer: &dyn Observer) {
         elapsed,
         failure,
         error: Some(&"busy"),
-        decision: &Decision::Stop(stop),
+        decision: &Decision::Stop(stop.clone()),
         resource,
         depth: 2,
         product: 4,

@@ -1,12 +1,15 @@
 //! What is fixed about an operation before it is called.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backoff::Backoff;
 use crate::decide::OnRefusal;
 use crate::policy::Policy;
+use crate::retrier::Retrier;
 use crate::safety::Safety;
+use crate::stop::UnknownName;
 
 /// Name, policy and safety of an operation: a constant where the attribute
 /// holds only literals.
@@ -27,6 +30,8 @@ pub struct Spec {
     resource: Option<&'static str>,
     /// `None`: as the resource says.
     on_refusal: Option<OnRefusal>,
+    /// The policy's name, where the retrier does not know it.
+    unknown: Option<Arc<UnknownName>>,
 }
 
 impl Spec {
@@ -62,6 +67,12 @@ impl Spec {
         backoff
     }
 
+    /// Says under which name the policy was looked up, in case there is none.
+    pub fn looked_up(mut self, found: LookedUp) -> Self {
+        self.unknown = found.0.err();
+        self
+    }
+
     /// Retries what an operation inside it has given up.
     pub const fn retry_nested(mut self) -> Self {
         self.retries_nested = true;
@@ -91,6 +102,7 @@ impl Spec {
             retries_nested: false,
             resource: None,
             on_refusal: None,
+            unknown: None,
         }
     }
 
@@ -129,7 +141,32 @@ impl Spec {
         self.on_refusal
     }
 
+    pub(crate) fn unknown(&self) -> Option<Arc<UnknownName>> {
+        self.unknown.clone()
+    }
+
     pub(crate) const fn is_validated(&self) -> bool {
         self.validated
+    }
+}
+
+/// What a retrier has under a policy's name.
+#[derive(Debug)]
+pub struct LookedUp(Result<Policy, Arc<UnknownName>>);
+
+impl LookedUp {
+    /// Looks a policy up, as it is now. The attribute refuses a name without a
+    /// retrier.
+    pub fn new(retrier: &Option<Retrier>, name: &str) -> Self {
+        let nobody = || Err(Arc::new(UnknownName::new("policy", name, [])));
+        Self(retrier.as_ref().map_or_else(nobody, |retrier| retrier.look_up_policy(name)))
+    }
+
+    /// The policy. Where there is none, one that no attempt is made under.
+    pub const fn policy(&self) -> Policy {
+        match &self.0 {
+            Ok(policy) => *policy,
+            Err(_) => Policy::new(1, Duration::MAX),
+        }
     }
 }

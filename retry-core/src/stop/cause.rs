@@ -1,8 +1,9 @@
 //! A stop and the numbers that led to it.
 
 use std::fmt;
+use std::sync::Arc;
 
-use super::StopReason;
+use super::{StopReason, UnknownName};
 use crate::nanos::Nanos;
 use crate::policy::PolicyError;
 
@@ -23,14 +24,14 @@ use crate::policy::PolicyError;
 ///     "the other side asked for a wait of 1800s, and the hint limit is 60s",
 /// );
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
     reason: StopReason,
     detail: Detail,
 }
 
 /// The numbers behind a stop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Detail {
     None,
     Nested {
@@ -72,6 +73,8 @@ pub(crate) enum Detail {
         deadline: Nanos,
     },
     Invalid(PolicyError),
+    /// Shared: a name and a list would make every stop larger.
+    Unknown(Arc<UnknownName>),
 }
 
 /// The time that an operation had, and who said so.
@@ -106,6 +109,11 @@ impl Stop {
         Self::with(StopReason::InvalidPolicy, Detail::Invalid(error))
     }
 
+    /// A name that the retrier does not know.
+    pub(crate) const fn unknown(name: Arc<UnknownName>) -> Self {
+        Self::with(StopReason::InvalidPolicy, Detail::Unknown(name))
+    }
+
     /// Why no further attempt follows.
     pub const fn reason(&self) -> StopReason {
         self.reason
@@ -136,7 +144,8 @@ impl Stop {
         }
     }
 
-    /// What is wrong with the policy, where that is the reason.
+    /// What is wrong with the policy, where that is the reason; `None` for a name
+    /// that the retrier does not know.
     pub const fn policy_error(&self) -> Option<PolicyError> {
         match self.detail {
             Detail::Invalid(error) => Some(error),
@@ -148,7 +157,7 @@ impl Stop {
 /// One clause, with the numbers.
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.detail {
+        match &self.detail {
             Detail::None => f.write_str(self.reason.description()),
             Detail::Nested { .. } => {
                 write!(f, "a nested operation had stopped: {}", self.reason.description())
@@ -196,6 +205,7 @@ impl fmt::Display for Stop {
                 self.reason.description()
             ),
             Detail::Invalid(error) => error.fmt(f),
+            Detail::Unknown(name) => name.fmt(f),
         }
     }
 }

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::{Expr, FnArg, Lit, Pat, Path, Receiver, ReceiverKind, ReturnType, Type, parse_quote};
 
 use super::async_trait::AsyncTrait;
-use super::parse::{Function, Given, OnRefusal, Options, Time, literal};
+use super::parse::{Function, Given, OnRefusal, Options, Policy, Time, literal};
 use crate::attribute::is_named;
 use crate::errors::Errors;
 use crate::mentions::mentions;
@@ -66,7 +66,7 @@ pub(super) struct Key {
 
 /// The numbers that were given. One that is reported is left out.
 pub(super) struct Numbers {
-    pub(super) policy: Option<Set<Expr>>,
+    pub(super) policy: Option<Set<Policy>>,
     pub(super) max_attempts: Option<Set<Expr>>,
     pub(super) deadline: Option<Set<Time>>,
     pub(super) attempt_timeout: Option<Set<Time>>,
@@ -90,6 +90,7 @@ pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) 
     consistent(&options, function, errors);
     keyed(&options, errors);
     bounded(&options, errors);
+    known(&options, errors);
     rejectable(&options, errors);
     protected(&options, errors);
     let bound = parameters(&options, function, &shape, errors);
@@ -261,6 +262,23 @@ fn bounded(options: &Options, errors: &mut Errors) {
         "an operation is bounded in attempts and in time: add {add}, or both by `policy = …`"
     );
     errors.push(syn::Error::new(options.span, message));
+}
+
+/// A policy's name means something to a retrier only.
+fn known(options: &Options, errors: &mut Errors) {
+    if let Some(Given { value: Some(Policy::Name(name)), .. }) = &options.policy
+        && options.with.is_none()
+        && !options.unreadable
+    {
+        errors.at(
+            name,
+            format_args!(
+                "the policy {} is looked up in a retrier: add the one that knows it, \
+                 as in `with = self.retries`",
+                name.to_token_stream()
+            ),
+        );
+    }
 }
 
 /// Whether the number can be right; a zero never is, whatever stands beside it.

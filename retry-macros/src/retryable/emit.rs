@@ -5,13 +5,13 @@ use std::time::Duration;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{GenericArgument, PathArguments, Type};
+use syn::{GenericArgument, LitStr, PathArguments, Type};
 
 use super::check::{Key, Numbers, Plan, Safety, Set, Shape, Wrong};
 use super::guard::{guard, guard_future};
 use super::instrument;
 use super::literal::is_literal;
-use super::parse::{Function, OnRefusal, Time, literal};
+use super::parse::{Function, OnRefusal, Policy, Time, literal};
 use super::place::{Extent, borrowed, parenthesized};
 use crate::inferred::inferred;
 
@@ -125,6 +125,14 @@ impl Lowered<'_> {
             }
             None => quote!(::core::option::Option::None),
         };
+        // What is looked up in it is computed from it.
+        let (bound, retrier) = match self.plan.numbers.policy_name() {
+            Some(_) => {
+                let bound = quote_spanned!(ours=> let retrier = #retrier;);
+                (Some(bound), quote_spanned!(ours=> retrier))
+            }
+            None => (None, retrier),
+        };
         let key = key.as_ref().map(|Key { option, value, is_bound }| {
             let value = borrowed(place(value.to_token_stream()));
             let derived = is_bound.then(|| quote_spanned!(ours=> let derived =));
@@ -135,6 +143,7 @@ impl Lowered<'_> {
         quote_spanned! {ours=>
             #names
             #texts
+            #bound
             #computed
             let mut run = __retry::Run::new(#spec, #retrier);
             #key
@@ -425,12 +434,14 @@ impl Lowered<'_> {
             quote_spanned!(at_attribute=> const _: __retry::Spec = #checked;)
         });
         let policy = numbers.computed(place);
+        let looked_up =
+            numbers.policy_name().map(|_| quote_spanned!(at_attribute=> .looked_up(found)));
         let computed = quote_spanned! {at_attribute=>
             #judged
             let spec = &{
                 let name: &'static str = #name;
                 #policy
-                __retry::Spec::new(name, policy, #safety) #settings
+                __retry::Spec::new(name, policy, #safety) #looked_up #settings
             };
         };
         (Some(computed), quote_spanned!(at_attribute=> spec))
@@ -469,6 +480,14 @@ impl Lowered<'_> {
 }
 
 impl Numbers {
+    /// The name under which the policy is looked up at the call.
+    fn policy_name(&self) -> Option<&LitStr> {
+        match &self.policy.as_ref()?.value {
+            Policy::Name(name) => Some(name),
+            Policy::Expr(_) => None,
+        }
+    }
+
     fn are_literal(&self) -> bool {
         let time =
             |time: &Option<Set<Time>>| time.as_ref().is_none_or(|time| time.value.is_literal());
@@ -528,10 +547,11 @@ impl Numbers {
     fn computed(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let ours = Span::mixed_site();
         let base = match &self.policy {
-            Some(Set { option, value }) => {
+            Some(Set { option, value: Policy::Expr(value) }) => {
                 let value = place(value.to_token_stream());
                 referenced(option, quote!(Policy), value, |policy| quote!(*#policy))
             }
+            Some(Set { value: Policy::Name(_), .. }) => quote_spanned!(ours=> found.policy()),
             None => quote_spanned!(ours=> __retry::Policy::new(1, ::core::time::Duration::MAX)),
         };
         let setting = |option: &Ident, ty: TokenStream, value: TokenStream| {
@@ -558,7 +578,11 @@ impl Numbers {
             let ty = quote_spanned!(ours.located_at(option.span())=> __retry::Backoff);
             setting(option, ty, place(value.to_token_stream()))
         });
+        let found = self.policy_name().map(
+            |name| quote_spanned!(ours=> let found = __retry::LookedUp::new(&retrier, #name);),
+        );
         quote_spanned! {ours=>
+            #found
             let policy: __retry::Policy = #base;
             #number
             #(#times)*

@@ -6,7 +6,9 @@ use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, Expr, Ident, Lit, Path, Signature, Token, Type, UnOp, Visibility, token};
+use syn::{
+    Attribute, Expr, Ident, Lit, LitStr, Path, Signature, Token, Type, UnOp, Visibility, token,
+};
 
 use super::literal::{is_literal, known_duration};
 use crate::errors::Errors;
@@ -21,7 +23,7 @@ pub(super) struct Options {
     pub(super) idempotent: Option<Given<()>>,
     pub(super) key: Option<Given<Expr>>,
     pub(super) at_most_once: Option<Given<()>>,
-    pub(super) policy: Option<Given<Expr>>,
+    pub(super) policy: Option<Given<Policy>>,
     pub(super) max_attempts: Option<Given<Expr>>,
     pub(super) deadline: Option<Given<Time>>,
     pub(super) attempt_timeout: Option<Given<Time>>,
@@ -45,6 +47,12 @@ pub(super) struct Options {
 pub(super) struct Given<T> {
     pub(super) option: Ident,
     pub(super) value: Option<T>,
+}
+
+/// A policy: text that is looked up in the retrier, or the author's expression.
+pub(super) enum Policy {
+    Name(LitStr),
+    Expr(Expr),
 }
 
 /// A duration: text that the macro reads, or the author's expression.
@@ -157,7 +165,7 @@ impl Options {
             )),
             "idempotent" => flag(&mut self.idempotent, name, input),
             "at_most_once" => flag(&mut self.at_most_once, name, input),
-            "policy" => value(&mut self.policy, name, input, "self.policy", an_expr),
+            "policy" => value(&mut self.policy, name, input, "self.policy", a_policy),
             "max_attempts" => value(&mut self.max_attempts, name, input, "3", number),
             "deadline" => value(&mut self.deadline, name, input, "\"30s\"", time),
             "attempt_timeout" => value(&mut self.attempt_timeout, name, input, "\"5s\"", time),
@@ -284,6 +292,18 @@ fn a_type(input: ParseStream<'_>) -> syn::Result<Type> {
     input
         .parse()
         .map_err(|_| syn::Error::new(place.span(), "expected a type, as in `error = PayError`"))
+}
+
+fn a_policy(input: ParseStream<'_>) -> syn::Result<Policy> {
+    let expr: Expr = input.parse()?;
+    match literal(&expr) {
+        Some(Lit::Str(name)) if name.value().is_empty() => Err(syn::Error::new(
+            name.span(),
+            "the name is empty; the retrier knows its policies by name",
+        )),
+        Some(Lit::Str(name)) => Ok(Policy::Name(name.clone())),
+        _ => Ok(Policy::Expr(expr)),
+    }
 }
 
 fn a_path(input: ParseStream<'_>) -> syn::Result<Path> {

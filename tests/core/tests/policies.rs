@@ -1,13 +1,21 @@
-//! Policies as text and by name: what is read, what is refused, and where.
+//! Policies as text and by name: what is read, what is refused and where, and
+//! what an operation does when they are replaced. Case E9.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "in helpers of tests")]
 
+use std::cell::Cell;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use futures::future::join;
 use proptest::prelude::*;
+use retry_core::clock::VirtualClock;
+use retry_core::observe::{Event, Recorder};
 use retry_core::policies::PoliciesError;
-use retry_core::{Backoff, Jitter, Policies, Policy, PolicyError};
+use retry_core::{
+    Backoff, Jitter, Policies, Policy, PolicyError, Retrier, StopReason, Stopped, retryable,
+};
+use retry_core_tests::{BUSY, Failed, block_on, sleep};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -376,4 +384,146 @@ proptest! {
     fn no_text_panics(text in "[\\[\\]{}=\"a-z0-9 \n.,:policies-]{0,60}") {
         let _ = (Policies::from_toml(&text), Policies::from_json(&text));
     }
+}
+
+struct Service {
+    retries: Retrier,
+    calls: Cell<u32>,
+}
+
+impl Service {
+    fn busy(&self) -> Result<(), Failed> {
+        self.calls.set(self.calls.get() + 1);
+        Err(BUSY)
+    }
+
+    #[retryable(name = "fetch", idempotent, policy = "gateway", with = self.retries)]
+    async fn fetch(&self) -> Result<(), Stopped<Failed>> {
+        self.busy()
+    }
+
+    #[retryable(name = "fetch_twice", idempotent, policy = "gateway", max_attempts = 2, with = &self.retries)]
+    async fn fetch_twice(&self) -> Result<(), Stopped<Failed>> {
+        self.busy()
+    }
+
+    #[retryable(name = "hasty", idempotent, policy = "gateway", deadline = "1s", with = self.retries)]
+    async fn hasty(&self) -> Result<(), Stopped<Failed>> {
+        self.busy()
+    }
+}
+
+fn service(policies: Policies) -> (Service, Recorder) {
+    let recorder = Recorder::new();
+    let retries = Retrier::builder().policies(policies).observer(recorder.clone()).build();
+    (Service { retries, calls: Cell::new(0) }, recorder)
+}
+
+fn gateway(policy: Policy) -> Policies {
+    Policies::new().with("gateway", policy).unwrap()
+}
+
+/// Every wait takes a second.
+fn steady(max_attempts: u32) -> Policy {
+    let backoff = Backoff::fixed(SECOND).jitter(Jitter::None);
+    Policy::new(max_attempts, 60 * SECOND).backoff(backoff)
+}
+
+#[test]
+fn a_name_is_looked_up_at_the_call_and_single_numbers_win() {
+    let (service, _) = service(gateway(steady(4)));
+    let clock = VirtualClock::new();
+    assert_eq!(block_on(&clock, service.fetch()).unwrap_err().attempts(), 4);
+    assert_eq!(clock.elapsed(), 3 * SECOND);
+    assert_eq!(block_on(&clock, service.fetch_twice()).unwrap_err().attempts(), 2);
+    // The numbers of both are judged together, before any attempt.
+    service.retries.replace_policies(gateway(steady(4).attempt_timeout(2 * SECOND)));
+    let stopped = block_on(&clock, service.hasty()).unwrap_err();
+    let error =
+        PolicyError::AttemptTimeoutTooLong { attempt_timeout: 2 * SECOND, deadline: SECOND };
+    assert_eq!((stopped.stop().policy_error(), stopped.attempts()), (Some(error), 0));
+}
+
+/// E9.
+#[test]
+fn an_operation_that_sleeps_keeps_the_policy_it_began_with_and_its_record_says_which() {
+    let (before, after) = (steady(4), steady(2).deadline(30 * SECOND));
+    let (service, recorder) = service(gateway(before));
+    let clock = VirtualClock::new();
+    let replaced = async {
+        sleep(&clock, SECOND / 2).await;
+        // Through another handle: all clones share one set.
+        service.retries.clone().replace_policies(gateway(after));
+    };
+    let (ended, ()) = block_on(&clock, join(service.fetch(), replaced));
+    let stopped = ended.unwrap_err();
+    assert_eq!((stopped.attempts(), stopped.reason()), (4, StopReason::AttemptsExhausted));
+    assert_eq!(policies_of(&recorder), [before; 4]);
+
+    let stopped = block_on(&clock, service.fetch()).unwrap_err();
+    assert_eq!(stopped.attempts(), 2);
+    assert_eq!(policies_of(&recorder), [after; 2]);
+}
+
+/// The policy of each attempt on record.
+fn policies_of(recorder: &Recorder) -> Vec<Policy> {
+    let events = recorder.take().into_iter();
+    let started = events.filter_map(|(_, event)| match event {
+        Event::AttemptStarted { policy, .. } => Some(policy),
+        _ => None,
+    });
+    started.collect()
+}
+
+#[test]
+fn a_name_that_the_retrier_does_not_know_stops_before_the_first_attempt() {
+    for (known, says) in [
+        (vec![], "the retrier knows no policy `gateway`; it knows none"),
+        (vec!["gatway"], "the retrier knows no policy `gateway`; it knows `gatway`"),
+        (vec!["b", "a", "c"], "the retrier knows no policy `gateway`; it knows `a`, `b`, `c`"),
+    ] {
+        let add = |policies: Policies, name| policies.with(name, steady(3)).unwrap();
+        let (service, recorder) = service(known.into_iter().fold(Policies::new(), add));
+        let stopped = block_on(&VirtualClock::new(), service.fetch_twice()).unwrap_err();
+        assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::InvalidPolicy, 0));
+        assert_eq!((stopped.stop().to_string(), service.calls.get()), (says.to_owned(), 0));
+        assert!(stopped.is_permanent());
+        let heard = recorder.events(stopped.operation_id());
+        assert!(matches!(&heard[..], [Event::Stopped { stop, .. }] if stop == stopped.stop()));
+    }
+}
+
+#[test]
+fn a_bad_reload_keeps_the_policies_in_use_and_says_so() {
+    let file = scratch("a_bad_reload_keeps_the_policies_in_use").join("policies.toml");
+    std::fs::write(&file, TOML).unwrap();
+    let retrier = Retrier::builder().policies(Policies::read(&file).unwrap()).build();
+    let gateway = retrier.policy("gateway").unwrap();
+
+    // Half-written, in the middle of a line.
+    std::fs::write(&file, &TOML[..TOML.len() - 3]).unwrap();
+    let error = retrier.reload_policies(&file).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("{}:16:", file.display())), "{text}");
+    assert!(text.ends_with("; the policies in use are unchanged"), "{text}");
+    assert!(
+        matches!(error, PoliciesError::NotReloaded(error) if matches!(*error, PoliciesError::Malformed { line: 16, .. }))
+    );
+    assert_eq!(retrier.policy("gateway"), Some(gateway));
+    assert!(retrier.policy("reports").is_some());
+
+    // Gone.
+    std::fs::remove_file(&file).unwrap();
+    assert!(retrier.reload_policies(&file).is_err());
+    assert_eq!(retrier.policy("gateway"), Some(gateway));
+
+    // Whole, and another set.
+    std::fs::write(
+        &file,
+        TOML.replace("max_attempts = 5", "max_attempts = 6").replace("reports", "statistics"),
+    )
+    .unwrap();
+    retrier.clone().reload_policies(&file).unwrap();
+    assert_eq!(retrier.policy("gateway"), Some(gateway.max_attempts(6)));
+    assert_eq!(retrier.policy("reports"), None);
 }

@@ -195,6 +195,15 @@ impl Service {
         self.call()
     }
 
+    /// Looked up.
+    ///
+    /// # Errors
+    /// The service is busy, or the retrier does not know the policy.
+    #[retryable(idempotent, policy = "gateway", max_attempts = 2, with = self.retries)]
+    pub async fn by_name(&mut self) -> Result<u32, Stopped<Fault>> {
+        self.call()
+    }
+
     /// A key.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ async fn arguments(text: &str) -> Result<(), Stopped<std::io::Error>> {
     Ok(())
 }
 
-#[retryable(idempotent, policy = "standard")]
+#[retryable(idempotent, policy = 5)]
 async fn policy() -> Result<(), Stopped<std::io::Error>> {
     Ok(())
 }
