@@ -24,6 +24,7 @@
 #[cfg(feature = "serde")]
 mod duration;
 mod nanos;
+mod sync;
 
 pub mod clock;
 mod scope;
@@ -54,6 +55,7 @@ mod explain;
 #[cfg(any(doc, doctest, test))]
 pub mod guide;
 
+pub mod breaker;
 pub mod observe;
 mod retrier;
 
@@ -70,6 +72,7 @@ pub mod __private;
 
 pub use attempt::Attempt;
 pub use backoff::{Backoff, Delays, Jitter};
+pub use breaker::Breaker;
 pub use classify::{Class, Classify, Effect, Failure, Kind};
 pub use clock::Clock;
 pub use decide::{Decision, Deferral, OnRefusal, Refusal, Situation, Wait, decide};

@@ -1,0 +1,3 @@
+//! Locks and atomics.
+
+pub(crate) use std::sync::{Arc, Mutex, MutexGuard, atomic};
