@@ -77,6 +77,8 @@
 mod builder;
 mod call;
 mod error;
+#[cfg(all(test, loom))]
+mod interleavings;
 mod machine;
 mod open_period;
 mod outcome;
