@@ -56,6 +56,7 @@ mod explain;
 pub mod guide;
 
 pub mod breaker;
+pub mod budget;
 pub mod observe;
 mod retrier;
 
@@ -73,6 +74,7 @@ pub mod __private;
 pub use attempt::Attempt;
 pub use backoff::{Backoff, Delays, Jitter};
 pub use breaker::Breaker;
+pub use budget::Budget;
 pub use classify::{Class, Classify, Effect, Failure, Kind};
 pub use clock::Clock;
 pub use decide::{Decision, Deferral, OnRefusal, Refusal, Situation, Wait, decide};

@@ -1,0 +1,395 @@
+//! What stands under a budget's lock: time, the shares, the callers' names, and
+//! who waits.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::capacity::Retries;
+use super::empty::Lack;
+use super::settings::Scheme;
+use super::shares::{Shares, TOKEN};
+use super::{FORGET_AFTER, Shared, Stats, WAITED_FOR};
+use crate::nanos::Nanos;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// How often callers are looked for that have left.
+const SWEEP_EVERY: Nanos = Nanos::saturating(FORGET_AFTER.as_nanos() / 4);
+
+/// How finely a caller's last call is noted, so that threads seldom write it.
+const SEEN_STEP: u64 = 1_000_000_000;
+
+/// A caller, as its handles know it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    name: Box<str>,
+    weight: u32,
+    /// Where its share is, or [`AWAY`]. Written under the lock.
+    place: AtomicUsize,
+    /// Its last call, in nanoseconds.
+    seen: AtomicU64,
+}
+
+const AWAY: usize = usize::MAX;
+
+impl Slot {
+    pub(super) fn new(name: &str, weight: u32) -> Self {
+        let (place, seen) = (AtomicUsize::new(AWAY), AtomicU64::new(0));
+        Self { name: name.into(), weight, place, seen }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_away(&self) -> bool {
+        self.place() == AWAY
+    }
+
+    pub(super) fn seen_at(&self, now: Nanos) {
+        if now.get() >= self.seen.load(Ordering::Relaxed).saturating_add(SEEN_STEP) {
+            self.seen.store(now.get(), Ordering::Relaxed);
+        }
+    }
+
+    fn place(&self) -> usize {
+        self.place.load(Ordering::Relaxed)
+    }
+
+    fn seen(&self) -> Nanos {
+        Nanos::saturating(self.seen.load(Ordering::Relaxed).into())
+    }
+
+    fn has_left(&self, now: Nanos) -> bool {
+        let noted = Nanos::saturating(FORGET_AFTER.as_nanos() + SEEN_STEP as u128);
+        now.minus(self.seen()) >= noted
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Book {
+    pub(super) shares: Shares,
+    /// To be woken when the lock is released.
+    pub(super) woken: Vec<Waker>,
+    time: Nanos,
+    /// How much of the income is in the shares.
+    received: u64,
+    /// Retries that count against the capacity.
+    retries: Retries,
+    names: HashMap<Box<str>, Arc<Slot>>,
+    folded: u64,
+    swept: Nanos,
+    lines: BTreeMap<usize, VecDeque<Place>>,
+    /// Served and not yet fetched.
+    served: HashMap<u64, Nanos>,
+    tickets: u64,
+}
+
+/// A place in line.
+#[derive(Debug)]
+struct Place {
+    number: u64,
+    cost: u128,
+    waker: Option<Waker>,
+}
+
+/// What its holder keeps of a place in line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    number: u64,
+    line: usize,
+}
+
+impl Book {
+    pub(super) fn new(scheme: &Scheme) -> Self {
+        Self {
+            shares: Shares::new(scheme.size, scheme.fair, scheme.least, scheme.start),
+            woken: Vec::new(),
+            time: Nanos::ZERO,
+            received: 0,
+            retries: Retries::default(),
+            names: HashMap::new(),
+            folded: 0,
+            swept: Nanos::ZERO,
+            lines: BTreeMap::new(),
+            served: HashMap::new(),
+            tickets: 0,
+        }
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        Stats {
+            tokens: u64::try_from(self.shares.total() / TOKEN).unwrap_or(u64::MAX),
+            callers: usize::try_from(self.shares.count()).unwrap_or(usize::MAX),
+            folded: self.folded,
+            waiting: self.lines.values().map(VecDeque::len).sum(),
+        }
+    }
+
+    /// Lets in what has come since, and serves those who wait.
+    pub(super) fn advance(&mut self, shared: &Shared, now: Nanos) {
+        self.let_in(shared, now);
+        if self.time.minus(self.swept) >= SWEEP_EVERY {
+            self.sweep(shared, self.time);
+        }
+        self.serve(shared);
+    }
+
+    fn let_in(&mut self, shared: &Shared, now: Nanos) {
+        let passed = now.minus(self.time);
+        self.time = self.time.max(now);
+        // The lock and the handing over of the caller order what this must see.
+        let income = shared.income.load(Ordering::Relaxed) >> 1;
+        let received = income.wrapping_sub(self.received);
+        self.received = income;
+        let floor = (u128::from(shared.scheme.floor) * passed.wide()) << 32;
+        self.shares
+            .pour(floor.saturating_add(shared.scheme.income.saturating_mul(received.into())));
+    }
+
+    /// The slot of a name: its own, or that of the rest.
+    pub(super) fn slot(&mut self, shared: &Shared, name: &str) -> Arc<Slot> {
+        if let Some(slot) = self.names.get(name) {
+            return Arc::clone(slot);
+        }
+        let most = shared.scheme.max_callers;
+        // A full house is swept once in as many look-ups as it holds.
+        if self.names.len() >= most && self.folded.is_multiple_of(most as u64) {
+            let seen = self.names.values().map(|slot| slot.seen()).fold(self.time, Nanos::max);
+            self.sweep(shared, seen);
+        }
+        if self.names.len() >= most {
+            self.folded = self.folded.saturating_add(1);
+            return Arc::clone(&shared.rest);
+        }
+        let weight = shared.scheme.weights.get(name).copied().unwrap_or(1);
+        let slot = Arc::new(Slot::new(name, weight));
+        self.names.insert(name.into(), Arc::clone(&slot));
+        slot
+    }
+
+    /// Where a caller's share is. One that has none joins.
+    pub(super) fn place(&mut self, shared: &Shared, slot: &Arc<Slot>) -> usize {
+        if !slot.is_away() {
+            return slot.place();
+        }
+        if !Arc::ptr_eq(slot, &shared.rest)
+            && !self.names.contains_key(slot.name())
+            && self.names.len() < shared.scheme.max_callers
+        {
+            self.names.insert(slot.name().into(), Arc::clone(slot));
+        }
+        let slot = Arc::clone(self.current(shared, slot));
+        slot.seen_at(self.time);
+        if slot.is_away() {
+            slot.place.store(self.shares.join(slot.weight), Ordering::Relaxed);
+        }
+        slot.place()
+    }
+
+    /// The slot that counts for a handle, which may be older than its caller's
+    /// return.
+    fn current<'a>(&'a self, shared: &'a Shared, slot: &'a Arc<Slot>) -> &'a Arc<Slot> {
+        if !slot.is_away() || Arc::ptr_eq(slot, &shared.rest) {
+            return slot;
+        }
+        self.names.get(slot.name()).unwrap_or(&shared.rest)
+    }
+
+    /// Lets go of the callers who have left, and of names that nobody uses.
+    fn sweep(&mut self, shared: &Shared, now: Nanos) {
+        self.swept = self.time;
+        let (lines, shares) = (&self.lines, &mut self.shares);
+        let mut left = false;
+        let mut keeps = |slot: &Arc<Slot>| {
+            if slot.is_away() {
+                return Arc::strong_count(slot) > 1;
+            }
+            let stays = !slot.has_left(now) || lines.contains_key(&slot.place());
+            if !stays {
+                shares.leave(slot.place());
+                slot.place.store(AWAY, Ordering::Relaxed);
+                left = true;
+            }
+            stays
+        };
+        let _ = keeps(&shared.rest);
+        self.names.retain(|_, slot| keeps(slot));
+        if left {
+            // Who is left has a larger part of the floor.
+            let waiting = self.lines.values_mut().flatten();
+            self.woken.extend(waiting.filter_map(|place| place.waker.take()));
+        }
+    }
+
+    /// Takes what a retry costs, all or nothing, and says when it counts.
+    pub(super) fn grant(
+        &mut self,
+        shared: &Shared,
+        place: usize,
+        cost: u128,
+    ) -> Result<Nanos, Lack> {
+        if self.lines.contains_key(&place) {
+            return Err(Lack::Tokens);
+        }
+        self.take(shared, place, cost)
+    }
+
+    fn take(&mut self, shared: &Shared, place: usize, cost: u128) -> Result<Nanos, Lack> {
+        let held = self.shares.held(place);
+        if shared.scheme.threshold.is_some_and(|threshold| held <= threshold) {
+            return Err(Lack::Successes);
+        }
+        if held < cost {
+            return Err(Lack::Tokens);
+        }
+        if let Some(capacity) = &shared.capacity {
+            if capacity.next(&self.retries, self.time) > self.time {
+                return Err(Lack::Permits(capacity.permits()));
+            }
+            self.retries.count(self.time);
+        }
+        self.shares.charge(place, cost);
+        Ok(self.time)
+    }
+
+    /// When `cost` is there behind all who wait, or `None` where only calls bring
+    /// it.
+    pub(super) fn next(
+        &mut self,
+        shared: &Shared,
+        place: usize,
+        cost: u128,
+        lack: Lack,
+    ) -> Option<Nanos> {
+        if lack == Lack::Successes {
+            return None;
+        }
+        let ahead: u128 = self.lines.get(&place).into_iter().flatten().map(|it| it.cost).sum();
+        self.when(shared, place, ahead.saturating_add(cost))
+    }
+
+    fn when(&mut self, shared: &Shared, place: usize, grains: u128) -> Option<Nanos> {
+        let shortfall = self.shares.shortfall(place, grains);
+        let tokens = match (shortfall, u128::from(shared.scheme.floor) << 32) {
+            (0, _) => self.time,
+            (_, 0) => return None,
+            (_, floor) => self.time.plus(Nanos::saturating(shortfall.div_ceil(floor))),
+        };
+        let permits = shared.capacity.as_ref().map(|it| it.next(&self.retries, self.time));
+        Some(permits.map_or(tokens, |permits| permits.max(tokens)))
+    }
+
+    /// Takes the last place in line.
+    pub(super) fn wait(&mut self, shared: &Shared, line: usize, cost: u128) -> Ticket {
+        let number = self.tickets;
+        self.tickets += 1;
+        self.lines.entry(line).or_default().push_back(Place { number, cost, waker: None });
+        self.make_room(line);
+        // From here on, who brings something in serves the line. What came in
+        // just before is let in by the holder's first poll.
+        shared.income.fetch_or(WAITED_FOR, Ordering::Relaxed);
+        Ticket { number, line }
+    }
+
+    /// Lets a share hold what its line will cost, however late it is served.
+    fn make_room(&mut self, line: usize) {
+        let cost = self.lines.get(&line).into_iter().flatten().map(|place| place.cost).sum();
+        self.shares.queue(line, cost);
+    }
+
+    /// Serves those who wait, first come first served within a caller.
+    fn serve(&mut self, shared: &Shared) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let lines: Vec<usize> = self.lines.keys().copied().collect();
+        for line in lines {
+            while let Some(cost) =
+                self.lines.get(&line).and_then(|places| Some(places.front()?.cost))
+                && let Ok(granted) = self.take(shared, line, cost)
+                && let Some(place) = self.lines.get_mut(&line).and_then(VecDeque::pop_front)
+            {
+                self.served.insert(place.number, granted);
+                self.woken.extend(place.waker);
+            }
+            self.close(shared, line);
+        }
+    }
+
+    /// After places were removed from a line.
+    fn close(&mut self, shared: &Shared, line: usize) {
+        self.make_room(line);
+        if self.lines.get(&line).is_some_and(VecDeque::is_empty) {
+            self.lines.remove(&line);
+        }
+        if self.lines.is_empty() {
+            shared.income.fetch_and(!WAITED_FOR, Ordering::Relaxed);
+        }
+    }
+
+    /// Since when the token is there, or the time when it will be; and a waker
+    /// that is of no more use.
+    pub(super) fn poll(
+        &mut self,
+        shared: &Shared,
+        ticket: Ticket,
+        waker: Waker,
+    ) -> (Result<Nanos, Option<Nanos>>, Option<Waker>) {
+        if let Some(granted) = self.served.remove(&ticket.number) {
+            return (Ok(granted), Some(waker));
+        }
+        let mut needed = 0_u128;
+        let mut before = None;
+        for place in self.lines.get_mut(&ticket.line).into_iter().flatten() {
+            needed = needed.saturating_add(place.cost);
+            if place.number == ticket.number {
+                before = place.waker.replace(waker);
+                break;
+            }
+        }
+        (Err(self.when(shared, ticket.line, needed)), before)
+    }
+
+    /// Gives up a place in line, or the token that it led to.
+    pub(super) fn give_up(
+        &mut self,
+        shared: &Shared,
+        slot: &Arc<Slot>,
+        ticket: Ticket,
+        cost: u128,
+    ) -> Option<Waker> {
+        if let Some(granted) = self.served.remove(&ticket.number) {
+            self.give(shared, slot, cost, Some(granted));
+            return None;
+        }
+        let places = self.lines.get_mut(&ticket.line)?;
+        let at = places.iter().position(|place| place.number == ticket.number)?;
+        let gone = places.remove(at)?;
+        // Those behind are served earlier than they know.
+        let behind = places.iter_mut().skip(at).filter_map(|place| place.waker.take());
+        self.woken.extend(behind);
+        self.close(shared, ticket.line);
+        self.serve(shared);
+        gone.waker
+    }
+
+    /// Gives back what a retry took. One that was granted at `not_made` and not
+    /// made has not used the capacity either.
+    pub(super) fn give(
+        &mut self,
+        shared: &Shared,
+        slot: &Arc<Slot>,
+        grains: u128,
+        not_made: Option<Nanos>,
+    ) {
+        match self.current(shared, slot).place() {
+            AWAY => self.shares.pour(grains),
+            place => self.shares.give(place, grains),
+        }
+        if let Some(granted) = not_made {
+            self.retries.forget(granted);
+        }
+        self.serve(shared);
+    }
+}
