@@ -79,6 +79,8 @@ mod book;
 mod capacity;
 mod empty;
 mod error;
+#[cfg(all(test, loom))]
+mod interleavings;
 mod reservation;
 mod settings;
 mod shares;
