@@ -95,6 +95,10 @@ pub(crate) fn decide_start(policy: &Policy, ledger: &Ledger, situation: &Situati
         (Err(stop), _) => Decision::Stop(stop),
         (Ok(()), None) => Decision::StartAttempt,
         (Ok(()), Some(refusal)) => {
+            // Nor does one wait for permission when retries are switched off.
+            if let (true, Err(stop)) = (refusal.defers(), switched_on(situation)) {
+                return Decision::Stop(stop);
+            }
             let deadline = situation.deadline(policy).span;
             refusal.before_attempt(ledger.elapsed_nanos(), deadline)
         }
@@ -290,7 +294,8 @@ pub struct Wait {
     hint: Option<Nanos>,
     delay: Nanos,
     start: Nanos,
-    deferred: bool,
+    /// When it would start if no budget had refused.
+    earliest: Nanos,
 }
 
 impl Wait {
@@ -329,7 +334,11 @@ impl Wait {
 
     /// Whether it is longer because the retry has to wait for its token.
     pub const fn is_deferred(&self) -> bool {
-        self.deferred
+        self.earliest.get() < self.start.get()
+    }
+
+    pub(crate) const fn earliest(&self) -> Nanos {
+        self.earliest
     }
 
     /// When the next attempt starts, counted from the start of attempt 1.
@@ -457,7 +466,8 @@ fn schedule(
         };
         return Err(Stop::with(StopReason::DeadlineExceeded, detail));
     }
-    Ok(Wait { attempt, draw, hint, delay, start: elapsed.plus(delay), deferred: false })
+    let start = elapsed.plus(delay);
+    Ok(Wait { attempt, draw, hint, delay, start, earliest: start })
 }
 
 /// A hint is a floor; what is added keeps those who were given the same hint

@@ -58,6 +58,7 @@ pub mod guide;
 pub mod breaker;
 pub mod budget;
 pub mod observe;
+mod resource;
 mod retrier;
 
 mod operation;
@@ -89,6 +90,7 @@ pub use operation::Operation;
 pub use operation_id::OperationId;
 pub use policies::Policies;
 pub use policy::{Policy, PolicyError};
+pub use resource::{Resource, ResourceError};
 pub use retrier::{Retrier, RetrierBuilder};
 pub use safety::Safety;
 pub use scope::Scoped;

@@ -39,6 +39,7 @@ pub struct Operation<C = ByTrait, R = Accept> {
     spec: Spec,
     key: Option<Key>,
     retrier: Option<Retrier>,
+    caller: Option<Cow<'static, str>>,
     classify: C,
     reject: R,
 }
@@ -74,7 +75,7 @@ impl Operation {
 
     fn of(name: impl Into<Cow<'static, str>>, policy: Policy, safety: Safety) -> Self {
         let spec = Spec::named(name.into(), policy, safety);
-        Self { spec, key: None, retrier: None, classify: ByTrait, reject: Accept }
+        Self { spec, key: None, retrier: None, caller: None, classify: ByTrait, reject: Accept }
     }
 }
 
@@ -96,6 +97,12 @@ impl<C, R> Operation<C, R> {
         Self { spec: self.spec.on_refusal(on_refusal), ..self }
     }
 
+    /// Sets whose share of the resource's budget it uses: a tenant's, in place of
+    /// the operation's own.
+    pub fn caller(self, caller: impl Into<Cow<'static, str>>) -> Self {
+        Self { caller: Some(caller.into()), ..self }
+    }
+
     /// Retries what an operation inside it has given up for lack of attempts,
     /// time or local permission.
     pub fn retry_nested(self) -> Self {
@@ -107,9 +114,9 @@ impl<C, R> Operation<C, R> {
         self,
         classify: impl Fn(&E) -> F,
     ) -> Operation<impl Classifier<E>, R> {
-        let Self { spec, key, retrier, reject, .. } = self;
+        let Self { spec, key, retrier, caller, reject, .. } = self;
         let classify = By(move |error: &E| Judged::new(classify(error).into(), None));
-        Operation { spec, key, retrier, classify, reject }
+        Operation { spec, key, retrier, caller, classify, reject }
     }
 
     /// Retries on an `Ok` for which this is true. A rejected value that no
@@ -118,8 +125,8 @@ impl<C, R> Operation<C, R> {
     /// An `at_most_once` operation never repeats after an `Ok`, so there the
     /// first value is given.
     pub fn reject<T>(self, reject: impl Fn(&T) -> bool) -> Operation<C, impl Rejecter<T>> {
-        let Self { spec, key, retrier, classify, .. } = self;
-        Operation { spec, key, retrier, classify, reject: By(reject) }
+        let Self { spec, key, retrier, caller, classify, .. } = self;
+        Operation { spec, key, retrier, caller, classify, reject: By(reject) }
     }
 
     /// Runs `attempt` until it succeeds or the operation stops.
@@ -132,8 +139,11 @@ impl<C, R> Operation<C, R> {
         C: Classifier<E>,
         R: Rejecter<T>,
     {
-        let Self { spec, key, retrier, mut classify, mut reject } = self;
+        let Self { spec, key, retrier, caller, mut classify, mut reject } = self;
         let mut run = Run::new(&spec, retrier);
+        if let Some(caller) = caller {
+            run.set_caller(&caller);
+        }
         if let Some(key) = key {
             run.derive_key(&Derived(key));
         }

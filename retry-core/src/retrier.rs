@@ -4,11 +4,14 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use crate::breaker::Breaker;
+use crate::budget::Budget;
 use crate::clock::{Clock, ClockHandle};
 use crate::decide::Situation;
 use crate::observe::{Observer, Observers};
 use crate::policies::Policies;
 use crate::policy::Policy;
+use crate::resource::{Resource, ResourceError, Resources};
 use crate::stop::UnknownName;
 use crate::switch::{Position, Switch};
 
@@ -45,6 +48,7 @@ struct Parts {
     switch: Switch,
     /// Held for as long as it takes to copy one policy, or to put another set in.
     policies: RwLock<Policies>,
+    resources: Resources,
 }
 
 impl Retrier {
@@ -57,7 +61,8 @@ impl Retrier {
     pub fn builder() -> RetrierBuilder {
         let nesting_limit = Situation::NESTING_LIMIT;
         let (observers, policies) = (Observers::default(), Policies::new());
-        RetrierBuilder { clock: None, observers, policies, nesting_limit }
+        let resources = Resources::default();
+        RetrierBuilder { clock: None, observers, policies, nesting_limit, resources }
     }
 
     /// Switches retries off: the kill switch. Each operation of this retrier and
@@ -153,6 +158,17 @@ impl Retrier {
         }
     }
 
+    /// The budget of the resource of this name.
+    pub fn budget(&self, resource: &str) -> Option<&Budget> {
+        self.0.resources.get(resource)?.get_budget()
+    }
+
+    /// The breaker of the resource of this name: to read its state, or to open
+    /// and close it by hand.
+    pub fn breaker(&self, resource: &str) -> Option<&Breaker> {
+        self.0.resources.get(resource)?.get_breaker()
+    }
+
     /// The policy of this name, or what to say of it.
     pub(crate) fn look_up_policy(&self, name: &str) -> Result<Policy, Arc<UnknownName>> {
         let policies = self.policies();
@@ -163,6 +179,10 @@ impl Retrier {
     /// Nothing panics under the lock; a set is put in whole.
     fn policies(&self) -> RwLockReadGuard<'_, Policies> {
         self.0.policies.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn resources(&self) -> &Resources {
+        &self.0.resources
     }
 
     pub(crate) fn switch(&self) -> &Switch {
@@ -201,6 +221,7 @@ impl fmt::Debug for Retrier {
             .field("own_clock", &self.0.clock.is_some())
             .field("observers", &self.0.observers.len())
             .field("policies", &self.policies().names().collect::<Vec<_>>())
+            .field("resources", &self.0.resources.names().collect::<Vec<_>>())
             .field("switch", &self.0.switch.position())
             .finish_non_exhaustive()
     }
@@ -213,6 +234,7 @@ pub struct RetrierBuilder {
     observers: Observers,
     nesting_limit: u32,
     policies: Policies,
+    resources: Resources,
 }
 
 impl RetrierBuilder {
@@ -228,14 +250,32 @@ impl RetrierBuilder {
         self
     }
 
+    /// Adds a resource, for operations that name it.
+    ///
+    /// # Errors
+    /// It has no name, or the name of one that was added before.
+    pub fn resource(mut self, resource: Resource) -> Result<Self, ResourceError> {
+        self.resources.add(resource)?;
+        Ok(self)
+    }
+
+    /// Sets the resource of operations that name none: one that was added.
+    ///
+    /// # Errors
+    /// None of that name was added.
+    pub fn default_resource(mut self, name: &str) -> Result<Self, ResourceError> {
+        self.resources.set_default(name)?;
+        Ok(self)
+    }
+
     /// Sets the policies that are known by name. Without, there are none.
     pub fn policies(self, policies: Policies) -> Self {
         Self { policies, ..self }
     }
 
     /// The limit of the product of the current attempt numbers of operations
-    /// inside each other (10 by default). It is judged before a retry of an operation inside another one, which stops with
-    /// `nesting_limit`. Never before a first attempt: at 1, what runs inside
+    /// inside each other (10 by default). It is judged before a retry of an
+    /// operation inside another one, which stops with `nesting_limit`. Never before a first attempt: at 1, what runs inside
     /// others does not retry.
     pub fn nesting_limit(self, attempts: NonZeroU32) -> Self {
         Self { nesting_limit: attempts.get(), ..self }
@@ -243,9 +283,9 @@ impl RetrierBuilder {
 
     /// The retrier.
     pub fn build(self) -> Retrier {
-        let Self { clock, observers, policies, nesting_limit } = self;
+        let Self { clock, observers, policies, nesting_limit, resources } = self;
         let (policies, switch) = (RwLock::new(policies), Switch::default());
-        Retrier(Arc::new(Parts { clock, observers, policies, nesting_limit, switch }))
+        Retrier(Arc::new(Parts { clock, observers, policies, nesting_limit, switch, resources }))
     }
 }
 
@@ -255,6 +295,7 @@ impl fmt::Debug for RetrierBuilder {
             .field("own_clock", &self.clock.is_some())
             .field("observers", &self.observers.len())
             .field("policies", &self.policies.names().collect::<Vec<_>>())
+            .field("resources", &self.resources.names().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }

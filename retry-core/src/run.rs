@@ -4,6 +4,7 @@
 //! [`Operation`]: crate::Operation
 
 mod handed;
+mod protection;
 mod spec;
 #[cfg_attr(not(feature = "tracing"), path = "run/no_trace.rs")]
 mod trace;
@@ -18,25 +19,27 @@ use std::time::{Duration, Instant};
 use thin_vec::ThinVec;
 
 use crate::attempt::Attempt;
-use crate::classify::Failure;
+use crate::classify::{Failure, Kind};
 use crate::clock::{ClockHandle, Waiting};
-use crate::decide::{Decision, Situation, decide, decide_start};
+use crate::decide::{Decision, Deferral, Refusal, Situation, Wait, decide, decide_start};
 use crate::judge::{Accept, By, ByTrait, Describe, Judged};
 use crate::key::{EmptyKey, IdempotencyKey, ToKey};
 use crate::ledger::Ledger;
 use crate::nanos::Nanos;
 use crate::observe::{
-    AttemptFailed, AttemptStarted, Cancelled, Observer, OperationStopped, Succeeded, contain,
+    AttemptFailed, AttemptStarted, Cancelled, Deferred, Observer, Observers, OperationStopped,
+    Succeeded, contain,
 };
 use crate::operation_id::OperationId;
 use crate::policy::PolicyError;
 use crate::retrier::Retrier;
 use crate::safety::Safety;
 use crate::scope::{self, Frame, Told};
-use crate::stop::Stop;
+use crate::stop::{Stop, StopReason};
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
 use handed::Handed;
+use protection::Protection;
 pub use spec::{LookedUp, Spec};
 use trace::Trace;
 use turn::{Begin, Hooked, Turn};
@@ -78,6 +81,12 @@ struct Held<E> {
     failures: ManuallyDrop<Option<ThinVec<FailedAttempt<E>>>>,
 }
 
+impl<E> Held<E> {
+    fn resource(&self) -> Option<&str> {
+        self.handed.as_ref()?.resource()
+    }
+}
+
 /// The plain ones come first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
@@ -94,6 +103,10 @@ enum Phase {
     /// A wait that has not yet given its turn to the executor.
     Yield,
     Wait,
+    /// The wait is over, and its retry waits in line for a token.
+    Line,
+    /// An attempt waits for the breaker.
+    Deferred,
     /// After a wait.
     Between,
     Done,
@@ -133,7 +146,7 @@ impl<'a, E> Run<'a, E> {
         let clock = own.unwrap_or_else(scope::clock);
         let frame = Frame::of_operation(&clock, spec.policy().deadline_nanos());
         let waiting = (!clock.is_runtime()).then(|| Waiting::new(clock));
-        let handed = retrier.map(|retrier| Box::new(Handed::new(retrier)));
+        let handed = retrier.map(|retrier| Box::new(Handed::new(retrier, spec)));
         Self::in_phase(Phase::Fresh, spec, frame, handed, waiting, trace)
     }
 
@@ -189,6 +202,14 @@ impl<'a, E> Run<'a, E> {
         }
     }
 
+    /// Sets whose share of the resource's budget it uses: a tenant's, in place of
+    /// the operation's own.
+    pub fn set_caller<C: AsRef<str> + ?Sized>(&mut self, caller: &C) {
+        if let Some((protection, _)) = self.protection() {
+            protection.set_caller(caller.as_ref());
+        }
+    }
+
     /// Starts the next attempt, for a body that wants to know which one it is;
     /// otherwise the turn does. `Err` where the policy cannot be used, or leaves
     /// no attempt or no time.
@@ -197,15 +218,20 @@ impl<'a, E> Run<'a, E> {
         Begin::new(self)
     }
 
+    /// Whether the attempt has begun; otherwise it is deferred.
     #[cold]
-    fn begin_judged(&mut self) -> Result<(), Stopped<E>> {
+    fn begin_judged(&mut self) -> Result<bool, Stopped<E>> {
         if self.phase == Phase::Fresh {
             self.check()?;
         }
-        if let Decision::Stop(stop) = self.decide_start() {
+        if let Decision::Stop(stop) = self.decide_start(None) {
             return Err(self.stop(stop));
         }
-        if self.phase == Phase::Fresh {
+        let is_first = self.phase == Phase::Fresh;
+        if !self.is_admitted(is_first)? {
+            return Ok(false);
+        }
+        if is_first {
             if self.spec.safety() == Safety::AtMostOnce {
                 // To whatever is around it, the operation is one call that must
                 // not run twice.
@@ -218,7 +244,38 @@ impl<'a, E> Run<'a, E> {
         if self.is_observed() {
             self.attempt_started();
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Asks the breaker, the last thing before an attempt, and spends the token.
+    fn is_admitted(&mut self, is_first: bool) -> Result<bool, Stopped<E>> {
+        let now = self.instant(self.elapsed);
+        let (Some(handed), Some(now)) = (&mut *self.held.handed, now) else {
+            return Ok(true);
+        };
+        let Some((protection, observers)) = handed.protection() else {
+            return Ok(true);
+        };
+        let Err(until) = protection.admit(now, observers) else {
+            protection.begin(is_first, now);
+            handed.has_begun = true;
+            return Ok(true);
+        };
+        let next = until.map(|at| self.since_start(at));
+        let refusal = Refusal::breaker(next);
+        let refusal = self.protection().map(|(protection, _)| protection.refusal(refusal));
+        match self.decide_start(refusal) {
+            Decision::Defer(deferral) => {
+                self.phase = Phase::Deferred;
+                if let (Some(until), Some((protection, _))) = (until, self.protection()) {
+                    protection.close_until(until);
+                }
+                self.deferred(deferral);
+                Ok(false)
+            }
+            Decision::Stop(stop) => Err(self.stop(stop)),
+            Decision::StartAttempt | Decision::ScheduleRetry(_) => Ok(true),
+        }
     }
 
     /// One turn: begins an attempt, unless that was done, drives the body to its
@@ -292,9 +349,10 @@ impl<E> Run<'_, E> {
     }
 
     /// Attempts started: the first one's number is set before it starts.
-    const fn attempts(&self) -> u32 {
-        match self.phase {
-            Phase::Fresh => 0,
+    fn attempts(&self) -> u32 {
+        match (self.phase, &*self.held.handed) {
+            (Phase::Fresh, _) => 0,
+            (Phase::Deferred | Phase::Done, Some(handed)) if handed.is_deferred_first() => 0,
             _ => self.frame.attempt,
         }
     }
@@ -302,16 +360,30 @@ impl<E> Run<'_, E> {
     const fn in_attempt(&self) -> bool {
         !matches!(
             self.phase,
-            Phase::Fresh | Phase::Yield | Phase::Wait | Phase::Between | Phase::Done
+            Phase::Fresh
+                | Phase::Yield
+                | Phase::Wait
+                | Phase::Line
+                | Phase::Deferred
+                | Phase::Between
+                | Phase::Done
         )
     }
 
-    const fn ledger(&self) -> Ledger {
+    fn ledger(&self) -> Ledger {
         Ledger::of(self.attempts(), self.hints, self.elapsed)
     }
 
     fn instant(&self, since_start: Nanos) -> Option<Instant> {
         self.frame.since?.checked_add(since_start.duration())
+    }
+
+    fn since_start(&self, at: Instant) -> Duration {
+        self.frame.since.map_or(Duration::ZERO, |start| at.saturating_duration_since(start))
+    }
+
+    fn protection(&mut self) -> Option<(&mut Protection, &Observers)> {
+        self.held.handed.as_mut()?.protection()
     }
 
     /// Never before the last event.
@@ -338,7 +410,8 @@ impl<E> Run<'_, E> {
 
     /// What must hold before the first attempt, beside what is decided.
     fn check(&mut self) -> Result<(), Stopped<E>> {
-        if let Some(name) = self.spec.unknown() {
+        let resource = self.held.handed.as_ref().and_then(|handed| handed.unknown());
+        if let Some(name) = self.spec.unknown().or(resource) {
             return Err(self.stop(Stop::unknown(name)));
         }
         let checked = match self.call {
@@ -365,8 +438,10 @@ impl<E> Run<'_, E> {
         }
     }
 
-    fn decide_start(&self) -> Decision {
-        decide_start(self.spec.policy(), &self.ledger(), &self.situation())
+    fn decide_start(&self, refusal: Option<Refusal>) -> Decision {
+        let situation = self.situation();
+        let situation = refusal.map_or(situation, |refusal| situation.refused(refusal));
+        decide_start(self.spec.policy(), &self.ledger(), &situation)
     }
 
     fn id(&mut self) -> OperationId {
@@ -387,7 +462,15 @@ impl<E> Run<'_, E> {
 impl<E> Run<'_, E> {
     #[inline]
     fn succeed(&mut self) {
-        if self.phase > Phase::PlainTimed && self.is_observed() {
+        if self.phase > Phase::PlainTimed {
+            self.succeed_judged();
+        }
+    }
+
+    #[cold]
+    fn succeed_judged(&mut self) {
+        self.protected_success();
+        if self.is_observed() {
             self.succeeded();
         }
     }
@@ -397,7 +480,7 @@ impl<E> Run<'_, E> {
         self.phase = Phase::Done;
         let (attempts, elapsed) = (self.attempts(), self.now().duration());
         let operation = &self.id();
-        let event = Succeeded { operation, attempts, elapsed, resource: None };
+        let event = Succeeded { operation, attempts, elapsed, resource: self.held.resource() };
         contain(|| self.trace.succeeded(&event));
         self.tell(|observer| observer.succeeded(&event));
     }
@@ -411,7 +494,15 @@ impl<E> Run<'_, E> {
         ledger.attempt_failed(self.now().duration(), &failure);
         (self.hints, self.elapsed) = (ledger.hints(), ledger.elapsed_nanos());
         let id = self.id();
-        let decision = decide(self.spec.policy(), &ledger, &situation, &id, Some(&failure));
+        self.protected_failure(&failure);
+        let policy = self.spec.policy();
+        let mut decision = decide(policy, &ledger, &situation, &id, Some(&failure));
+        if let Decision::ScheduleRetry(_) = decision
+            && let Some(refusal) = self.ask_budget(failure.kind())
+        {
+            let situation = situation.refused(refusal);
+            decision = decide(policy, &ledger, &situation, &id, Some(&failure));
+        }
         if self.is_observed() {
             self.attempt_failed(&id, &failure, error.as_ref(), describe, &decision);
         }
@@ -423,12 +514,65 @@ impl<E> Run<'_, E> {
         let delay = wait.map(|wait| Nanos::from_duration(wait.delay()));
         self.remember(FailedAttempt { attempt, elapsed, failure, error, delay });
         if let Decision::Stop(stop) = decision {
+            if let Some((protection, _)) = self.protection() {
+                protection.give_back();
+            }
             return Some(self.stop(stop));
         }
-        self.until = wait.map_or(elapsed, |wait| Nanos::from_duration(wait.start()));
+        self.until = wait.map_or(elapsed, |wait| wait.earliest());
+        if let Some(wait) = wait.filter(Wait::is_deferred) {
+            let (reason, until) = (StopReason::BudgetExhausted, wait.start());
+            let until = Nanos::from_duration(until);
+            self.deferred(Deferral { reason, at: elapsed, until });
+        }
         self.told = Told::NOTHING;
         self.phase = Phase::Yield;
         None
+    }
+
+    /// What the resource learns of a failure.
+    fn protected_failure(&mut self, failure: &Failure) {
+        let now = self.instant(self.elapsed);
+        if let (Some(now), Some((protection, observers))) = (now, self.protection()) {
+            protection.failed(failure, now, observers);
+        }
+    }
+
+    /// `None` where the retry has its token, or needs none.
+    fn ask_budget(&mut self, kind: Kind) -> Option<Refusal> {
+        let now = self.instant(self.elapsed)?;
+        let (protection, observers) = self.protection()?;
+        let next = protection.ask_budget(kind, now, observers)?;
+        let next = next.map(|at| self.since_start(at));
+        self.protection().map(|(protection, _)| protection.refusal(Refusal::budget(next)))
+    }
+
+    /// What the resource learns of a success.
+    fn protected_success(&mut self) {
+        let attempts = self.attempts();
+        let settles = self.protection().is_some_and(|(protection, _)| protection.settles_by_time());
+        let now = if settles { self.instant(self.now()) } else { None };
+        if let (Some(now), Some((protection, observers))) = (now, self.protection()) {
+            protection.succeeded(attempts, now, observers);
+        }
+    }
+
+    fn deferred(&mut self, deferral: Deferral) {
+        if self.is_observed() {
+            let event = Deferred {
+                operation: &self.id(),
+                attempts: self.attempts(),
+                elapsed: deferral.at(),
+                reason: deferral.reason(),
+                until: deferral.until(),
+                resource: self.held.resource(),
+            };
+            contain(|| self.trace.deferred(&event));
+            self.tell(|observer| observer.deferred(&event));
+        }
+        if let Some((protection, _)) = self.protection() {
+            protection.deferred(deferral);
+        }
     }
 
     /// The most recent failures; one allocation, at the first.
@@ -460,7 +604,7 @@ impl<E> Run<'_, E> {
                 elapsed,
                 stop: &stop,
                 failure,
-                resource: None,
+                resource: self.held.resource(),
                 depth: self.depth(),
                 product: self.product(),
             };
@@ -472,7 +616,9 @@ impl<E> Run<'_, E> {
             scope::tell_stop(stop.reason());
         }
         let failures = self.held.failures.take().unwrap_or_default();
-        Stopped::new(Report { id, stop, attempts, elapsed, failures })
+        let deferrals = self.protection().map(|(protection, _)| protection.take_deferrals());
+        let deferrals = deferrals.unwrap_or_default();
+        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals })
     }
 }
 
@@ -518,7 +664,7 @@ impl<E> Run<'_, E> {
             elapsed: self.elapsed.duration(),
             waited: self.waited(),
             policy: self.spec.policy(),
-            resource: None,
+            resource: self.held.resource(),
             depth: self.depth(),
             product: self.product(),
         };
@@ -541,7 +687,7 @@ impl<E> Run<'_, E> {
             failure,
             error: error.zip(describe).and_then(|(error, describe)| describe(error)),
             decision,
-            resource: None,
+            resource: self.held.resource(),
             depth: self.depth(),
             product: self.product(),
         };
@@ -562,7 +708,7 @@ impl<E> Run<'_, E> {
             in_attempt: self.in_attempt(),
             panicked,
             failure: failure.as_ref(),
-            resource: None,
+            resource: self.held.resource(),
         };
         contain(|| self.trace.cancelled(&event));
         self.tell(|observer| observer.cancelled(&event));

@@ -9,6 +9,7 @@ use thin_vec::ThinVec;
 
 use crate::classify::fields::{Field, HoldsStop};
 use crate::classify::{Class, Classify, Effect, Failure};
+use crate::decide::Deferral;
 use crate::key::IdempotencyKey;
 use crate::nanos::Nanos;
 use crate::operation_id::OperationId;
@@ -50,6 +51,8 @@ pub(crate) struct Report<E> {
     pub(crate) elapsed: Nanos,
     /// The most recent ones, oldest first; among them the last with an error.
     pub(crate) failures: ThinVec<FailedAttempt<E>>,
+    /// Oldest first.
+    pub(crate) deferrals: ThinVec<Deferral>,
 }
 
 /// An attempt that failed: what it meant, and the error if the body returned one.
@@ -150,6 +153,12 @@ impl<E> Stopped<E> {
         &self.0.failures
     }
 
+    /// How often, why and until when the operation had to wait for permission,
+    /// oldest first.
+    pub fn deferrals(&self) -> &[Deferral] {
+        &self.0.deferrals
+    }
+
     /// The same stop with other errors, for a caller that speaks its own.
     ///
     /// ```
@@ -159,9 +168,9 @@ impl<E> Stopped<E> {
     /// }
     /// ```
     pub fn map_error<F>(self, mut map: impl FnMut(E) -> F) -> Stopped<F> {
-        let Report { id, stop, attempts, elapsed, failures } = *self.0;
+        let Report { id, stop, attempts, elapsed, failures, deferrals } = *self.0;
         let failures = failures.into_iter().map(|failed| failed.map_error(&mut map)).collect();
-        Stopped::new(Report { id, stop, attempts, elapsed, failures })
+        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals })
     }
 
     /// Whether the same call, made again, would fail again: `fail_permanent`,
@@ -204,23 +213,35 @@ impl<E> Stopped<E> {
     }
 }
 
+impl Deferral {
+    /// Its line of a story.
+    fn tell(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  deferred at {:?} until {:?}: {}", self.at, self.until, self.reason)
+    }
+}
+
 struct Story<'a, E>(&'a Report<E>);
 
 impl<E> fmt::Display for Story<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { id, stop, attempts, elapsed, failures } = self.0;
+        let Report { id, stop, attempts, elapsed, failures, deferrals } = self.0;
+        let mut deferrals = deferrals.iter().peekable();
         writeln!(f, "{id}")?;
         let forgotten = *attempts as usize - failures.len().min(*attempts as usize);
         if forgotten > 0 {
             writeln!(f, "  {forgotten} earlier attempts are not remembered")?;
         }
         for FailedAttempt { attempt, elapsed, failure, delay, .. } in failures {
+            while let Some(deferral) = deferrals.next_if(|deferral| deferral.at < *elapsed) {
+                deferral.tell(f)?;
+            }
             write!(f, "  attempt {attempt} failed at {elapsed:?}: {failure}")?;
             match delay {
                 Some(delay) => writeln!(f, "; waited {delay:?}")?,
                 None => writeln!(f)?,
             }
         }
+        deferrals.try_for_each(|deferral| deferral.tell(f))?;
         writeln!(f, "  stopped at {elapsed:?}: {}, {stop}", stop.reason())
     }
 }
@@ -258,7 +279,7 @@ impl<E> HoldsStop for Field<Arc<Stopped<E>>> {}
 
 impl<E: fmt::Display> fmt::Display for Stopped<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { id, stop, attempts, elapsed, failures } = &*self.0;
+        let Report { id, stop, attempts, elapsed, failures, .. } = &*self.0;
         write!(f, "{id} stopped with {} ", stop.reason())?;
         match attempts {
             0 => f.write_str("before its first attempt")?,
@@ -280,7 +301,7 @@ impl<E: fmt::Display> fmt::Display for Stopped<E> {
 
 impl<E: fmt::Debug> fmt::Debug for Stopped<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { id, stop, attempts, elapsed, failures } = &*self.0;
+        let Report { id, stop, attempts, elapsed, failures, .. } = &*self.0;
         f.debug_struct("Stopped")
             .field("reason", &format_args!("{}", stop.reason()))
             .field("because", &format_args!("{stop}"))

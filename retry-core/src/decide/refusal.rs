@@ -86,6 +86,10 @@ impl Refusal {
         Self { on_refusal, ..self }
     }
 
+    pub(super) fn defers(&self) -> bool {
+        self.on_refusal == OnRefusal::Defer
+    }
+
     /// The code of the stop, or of the deferral.
     pub const fn reason(&self) -> StopReason {
         match self.by {
@@ -118,7 +122,7 @@ impl Refusal {
     pub(super) fn after_failure(&self, wait: Wait, deadline: Nanos) -> Result<Wait, Stop> {
         let failed = wait.start.minus(wait.delay);
         let start = self.until(wait.start, deadline)?;
-        Ok(Wait { delay: start.minus(failed), start, deferred: true, ..wait })
+        Ok(Wait { delay: start.minus(failed), start, ..wait })
     }
 
     /// An attempt that may not start yet.

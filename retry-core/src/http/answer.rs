@@ -306,6 +306,7 @@ mod tests {
                 attempts: 1,
                 elapsed: Nanos::from_duration(Duration::from_secs(2)),
                 failures: [failed].into_iter().collect(),
+                deferrals: Default::default(),
             });
             (stopped.answer().retry_after(), stopped.answer().is_retry_forbidden())
         };

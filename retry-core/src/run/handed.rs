@@ -1,26 +1,60 @@
 //! What an operation got with its retrier.
 
+use std::sync::Arc;
 use std::task::Waker;
 
+use super::Spec;
+use super::protection::Protection;
 use crate::decide::Situation;
 use crate::observe::Observers;
 use crate::retrier::Retrier;
+use crate::stop::UnknownName;
 use crate::switch::{Position, Ticket};
 
 /// Allocated when the operation begins, so that one without a retrier is small.
 pub(super) struct Handed {
     retrier: Retrier,
+    protection: Option<Protection>,
+    /// A resource that the retrier does not know.
+    unknown: Option<Arc<UnknownName>>,
+    /// Whether an attempt has begun.
+    pub(super) has_begun: bool,
     /// The operation waits, and the switch knows.
     ticket: Option<Ticket>,
 }
 
 impl Handed {
-    pub(super) fn new(retrier: Retrier) -> Self {
-        Self { retrier, ticket: None }
+    pub(super) fn new(retrier: Retrier, spec: &Spec) -> Self {
+        let (resource, unknown) = match retrier.resources().find(spec.get_resource()) {
+            Ok(resource) => (resource, None),
+            Err(unknown) => (None, Some(unknown)),
+        };
+        let protection =
+            resource.map(|resource| Protection::new(resource, spec.get_on_refusal(), spec.name()));
+        Self { retrier, protection, unknown, has_begun: false, ticket: None }
     }
 
     pub(super) fn observers(&self) -> &Observers {
         self.retrier.observers()
+    }
+
+    /// What it holds of its resource, and who hears of it.
+    pub(super) fn protection(&mut self) -> Option<(&mut Protection, &Observers)> {
+        let observers = self.retrier.observers();
+        self.protection.as_mut().map(|protection| (protection, observers))
+    }
+
+    /// Whether an attempt was asked for, and none has begun.
+    pub(super) const fn is_deferred_first(&self) -> bool {
+        self.protection.is_some() && !self.has_begun
+    }
+
+    pub(super) fn resource(&self) -> Option<&str> {
+        self.protection.as_ref().map(Protection::resource)
+    }
+
+    pub(super) fn unknown(&self) -> Option<Arc<UnknownName>> {
+        self.unknown.clone()
     }
 
     /// What the retrier adds to how the operation is judged.

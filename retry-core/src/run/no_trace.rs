@@ -1,6 +1,8 @@
 //! Tracing, where it is not compiled in.
 
-use crate::observe::{AttemptFailed, AttemptStarted, Cancelled, OperationStopped, Succeeded};
+use crate::observe::{
+    AttemptFailed, AttemptStarted, Cancelled, Deferred, OperationStopped, Succeeded,
+};
 
 /// Nothing.
 pub(super) struct Trace;
@@ -22,6 +24,8 @@ impl Trace {
     pub(super) const fn attempt_started(&mut self, _: &AttemptStarted<'_>) {}
 
     pub(super) const fn attempt_failed(&mut self, _: &AttemptFailed<'_>) {}
+
+    pub(super) const fn deferred(&mut self, _: &Deferred<'_>) {}
 
     pub(super) const fn succeeded(&mut self, _: &Succeeded<'_>) {}
 

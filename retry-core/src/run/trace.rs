@@ -7,7 +7,9 @@ use tracing::span::EnteredSpan;
 use tracing::{Level, Span, field};
 
 use crate::classify::{Failure, Kind};
-use crate::observe::{AttemptFailed, AttemptStarted, Cancelled, OperationStopped, Succeeded};
+use crate::observe::{
+    AttemptFailed, AttemptStarted, Cancelled, Deferred, OperationStopped, Succeeded,
+};
 use crate::operation_id::OperationId;
 
 /// The spans of an operation. Boxed, so that the operation's future stays small.
@@ -60,6 +62,20 @@ impl Trace {
             span.record("retry.delay_ms", u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
         }
         fail(&span, error_type(event.failure), event.error);
+    }
+
+    pub(super) fn deferred(&mut self, event: &Deferred<'_>) {
+        let Some(spans) = &mut self.0 else { return };
+        spans.begin(event.operation, event.resource);
+        tracing::info!(
+            target: "retry_core",
+            parent: &spans.operation,
+            {
+                retry.reason = event.reason.code(),
+                retry.until_ms = u64::try_from(event.until.as_millis()).unwrap_or(u64::MAX)
+            },
+            "deferred"
+        );
     }
 
     pub(super) fn succeeded(&mut self, event: &Succeeded<'_>) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::{Phase, Run};
 use crate::classify::Failure;
 use crate::clock::Waiting;
-use crate::decide::Decision;
+use crate::decide::{Decision, OnRefusal, Refusal};
 use crate::judge::{Classifier, Judged, Rejecter};
 use crate::nanos::Nanos;
 use crate::safety::Safety;
@@ -123,17 +123,26 @@ pub(super) enum Before<E> {
 impl<E> Run<'_, E> {
     #[cold]
     pub(super) fn before_body(&mut self, cx: &mut Context<'_>) -> Before<E> {
-        match self.phase {
-            Phase::Fresh | Phase::Between => match self.begin_judged() {
-                Ok(()) => Before::Body,
-                Err(stopped) => Before::Stopped(stopped),
-            },
-            Phase::Yield | Phase::Wait => match self.poll_next(cx) {
-                Poll::Ready(Some(stopped)) => Before::Stopped(stopped),
-                Poll::Ready(None) => Before::Waited,
-                Poll::Pending => Before::Waiting,
-            },
-            _ => Before::Body,
+        loop {
+            let was = self.phase;
+            let before = match was {
+                Phase::Fresh | Phase::Between => match self.begin_judged() {
+                    Ok(true) => Before::Body,
+                    Ok(false) => continue,
+                    Err(stopped) => Before::Stopped(stopped),
+                },
+                Phase::Yield | Phase::Wait | Phase::Line | Phase::Deferred => {
+                    match self.poll_next(cx) {
+                        Poll::Ready(Some(stopped)) => Before::Stopped(stopped),
+                        // The same attempt asks again.
+                        Poll::Ready(None) if was == Phase::Deferred => continue,
+                        Poll::Ready(None) => Before::Waited,
+                        Poll::Pending => Before::Waiting,
+                    }
+                }
+                _ => Before::Body,
+            };
+            return before;
         }
     }
 
@@ -145,18 +154,64 @@ impl<E> Run<'_, E> {
         {
             return Poll::Ready(Some(stopped));
         }
-        ready!(self.poll_wait(cx));
+        if matches!(self.phase, Phase::Yield | Phase::Wait) {
+            ready!(self.poll_wait(cx));
+            if self.protection().is_some_and(|(protection, _)| protection.has_place()) {
+                self.phase = Phase::Line;
+            }
+        }
+        if matches!(self.phase, Phase::Line | Phase::Deferred)
+            && let Some(stopped) = ready!(self.poll_permit(cx))
+        {
+            return Poll::Ready(Some(stopped));
+        }
         if let Some(handed) = &mut *self.held.handed {
             handed.waited();
         }
         Poll::Ready(None)
     }
 
+    /// Waits for what the resource refuses: its token, or the breaker.
+    #[cold]
+    fn poll_permit(&mut self, cx: &mut Context<'_>) -> Poll<Option<Stopped<E>>> {
+        let elapsed = self.now();
+        let now = self.instant(elapsed);
+        let in_line = self.phase == Phase::Line;
+        let at = match (now, self.protection()) {
+            (Some(now), Some((protection, _))) => protection.poll_permit(cx, now).err(),
+            _ => None,
+        };
+        self.elapsed = elapsed;
+        let Some(at) = at else {
+            let is_first = self.held.handed.as_ref().is_some_and(|handed| !handed.has_begun);
+            self.phase = if is_first { Phase::Fresh } else { Phase::Between };
+            return Poll::Ready(None);
+        };
+        let at = self.since_start(at);
+        if in_line {
+            // Others came in between: it may have become too late.
+            let refusal = Refusal::budget(Some(at)).on_refusal(OnRefusal::Defer);
+            if let Decision::Stop(stop) = self.decide_start(Some(refusal)) {
+                return Poll::Ready(Some(self.stop(stop)));
+            }
+        }
+        // A time that has passed already would be polled for.
+        let soon = elapsed.plus(Nanos::from_duration(Duration::from_nanos(1)));
+        self.set_timer(Nanos::from_duration(at).max(soon));
+        if self.poll_timer(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
     /// `None` where retries are on again by now: the wait goes on as it was.
     #[cold]
     fn called_off(&mut self) -> Option<Stopped<E>> {
         self.elapsed = self.now();
-        match self.decide_start() {
+        // It waits for the breaker.
+        let deferred = (self.phase == Phase::Deferred)
+            .then(|| Refusal::breaker(Some(Duration::ZERO)).on_refusal(OnRefusal::Defer));
+        match self.decide_start(deferred) {
             Decision::Stop(stop) => Some(self.stop(stop)),
             _ => None,
         }

@@ -30,6 +30,7 @@ pub(super) struct Plan {
     pub(super) retry_nested: bool,
     pub(super) resource: Option<Set<Expr>>,
     pub(super) on_refusal: Option<OnRefusal>,
+    pub(super) caller: Option<Set<Expr>>,
 }
 
 pub(super) enum Shape {
@@ -125,6 +126,7 @@ pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) 
         retry_nested: options.nested.is_some(),
         resource: set(options.resource),
         on_refusal: value(options.on_refusal),
+        caller: set(options.caller),
     }
 }
 
@@ -341,7 +343,8 @@ fn protected(options: &Options, errors: &mut Errors) {
     }
     let resource = options.resource.as_ref().map(|given| &given.option);
     let on_refusal = options.on_refusal.as_ref().map(|given| &given.option);
-    if let Some(option) = resource.or(on_refusal) {
+    let caller = options.caller.as_ref().map(|given| &given.option);
+    if let Some(option) = resource.or(on_refusal).or(caller) {
         errors.at(
             option,
             format_args!(

@@ -139,6 +139,11 @@ impl Lowered<'_> {
             let derive = Ident::new("derive_key", ours.located_at(option.span()));
             quote_spanned!(ours=> #derived run.#derive(#value);)
         });
+        let caller = self.plan.caller.as_ref().map(|Set { option, value }| {
+            let value = borrowed(place(value.to_token_stream()));
+            let set = Ident::new("set_caller", ours.located_at(option.span()));
+            quote_spanned!(ours=> run.#set(#value);)
+        });
         let turns = self.finish(self.turns(body, turns, &place));
         quote_spanned! {ours=>
             #names
@@ -146,6 +151,7 @@ impl Lowered<'_> {
             #bound
             #computed
             let mut run = __retry::Run::new(#spec, #retrier);
+            #caller
             #key
             #turns
         }

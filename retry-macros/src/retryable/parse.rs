@@ -38,6 +38,7 @@ pub(super) struct Options {
     pub(super) nested: Option<Given<()>>,
     pub(super) resource: Option<Given<Expr>>,
     pub(super) on_refusal: Option<Given<OnRefusal>>,
+    pub(super) caller: Option<Given<Expr>>,
     /// An option could not be read at all: what is missing may be that one.
     pub(super) unreadable: bool,
 }
@@ -93,7 +94,7 @@ pub(super) struct Function {
     pub(super) body: Group,
 }
 
-const OPTIONS: [&str; 20] = [
+const OPTIONS: [&str; 21] = [
     "name",
     "idempotent",
     "key",
@@ -109,6 +110,7 @@ const OPTIONS: [&str; 20] = [
     "with",
     "resource",
     "on_refusal",
+    "caller",
     "nested",
     "attempt",
     "before_retry",
@@ -140,6 +142,7 @@ pub(super) fn options(span: Span, tokens: TokenStream, errors: &mut Errors) -> O
         nested: None,
         resource: None,
         on_refusal: None,
+        caller: None,
         unreadable: false,
     };
     let before = errors.count();
@@ -191,6 +194,7 @@ impl Options {
                 let words = [("stop", OnRefusal::Stop), ("defer", OnRefusal::Defer)];
                 value(&mut self.on_refusal, name, input, "defer", |input| word(name, input, &words))
             }
+            "caller" => value(&mut self.caller, name, input, "tenant", an_expr),
             "crate" => value(&mut self.krate, name, input, "path::to::retry_core", a_path),
             word => Err(match word_of_others(word) {
                 Some(meant) => {

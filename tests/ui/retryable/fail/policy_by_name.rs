@@ -32,8 +32,8 @@ async fn numbers_beside_it_are_judged(service: &Service) -> Result<(), Stopped<s
 }
 
 // The option that could not be read may have been `with`.
-#[retryable(idempotent, policy = "gateway", wiht = service.retries)]
-async fn misspelled(service: &Service) -> Result<(), Stopped<std::io::Error>> {
+#[retryable(idempotent, policy = "gateway", max_retries = 3)]
+async fn unreadable() -> Result<(), Stopped<std::io::Error>> {
     Ok(())
 }
 

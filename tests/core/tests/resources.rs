@@ -1,0 +1,437 @@
+//! Operations that name a resource: its budget, its breaker, and what follows
+//! when one of them says no.
+#![allow(clippy::unwrap_used, reason = "in helpers of tests")]
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use futures::future::join_all;
+use retry_core::breaker::State;
+use retry_core::clock::VirtualClock;
+use retry_core::observe::{Event, Recorder};
+use retry_core::{
+    Backoff, Breaker, Budget, Clock as _, Decision, Failure, Jitter, OnRefusal, Operation, Policy,
+    Resource, ResourceError, Retrier, RetrierBuilder, StopReason, Stopped,
+};
+use retry_core_tests::{BUSY, Failed, block_on, sleep};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+fn every(wait: Duration) -> Backoff {
+    Backoff::fixed(wait).jitter(Jitter::None)
+}
+
+fn policy() -> Policy {
+    Policy::new(4, 60 * SECOND).backoff(every(MS))
+}
+
+fn resource() -> Resource {
+    Resource::new("gateway")
+}
+
+fn holding(resource: Resource) -> RetrierBuilder {
+    Retrier::builder().resource(resource).unwrap()
+}
+
+fn operation(retrier: &Retrier) -> Operation {
+    Operation::idempotent("op", policy()).with(retrier).resource("gateway")
+}
+
+fn fails(operation: Operation) -> impl Future<Output = Result<(), Stopped<Failed>>> {
+    operation.run(|_| async { Err::<(), _>(BUSY) })
+}
+
+/// One token that comes back within a second, and none beside it.
+fn narrow() -> Budget {
+    Budget::ratio(0.0).floor(1).size(1).build().unwrap()
+}
+
+#[test]
+fn an_empty_budget_stops_the_retry_and_says_that_it_was_local() {
+    let retrier = holding(resource().budget(narrow())).build();
+    let clock = VirtualClock::new();
+    let stopped = block_on(&clock, fails(operation(&retrier))).unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::BudgetExhausted);
+    assert!(stopped.is_local());
+    // The floor's first token, and no more.
+    assert_eq!(stopped.attempts(), 2);
+    let text = stopped.to_string();
+    assert!(
+        text.contains("because the local retry budget is empty; the next permit is at"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_first_attempt_needs_no_token() {
+    let retrier = holding(resource().budget(narrow())).build();
+    block_on(&VirtualClock::new(), async {
+        for _ in 0..10 {
+            let result = operation(&retrier).run(|_| async { Ok::<_, Failed>(7) }).await;
+            assert_eq!(result.unwrap(), 7);
+            let _ = fails(operation(&retrier)).await;
+        }
+    });
+}
+
+#[test]
+fn errors_that_are_not_retried_take_no_token() {
+    let budget = narrow();
+    let retrier = holding(resource().budget(budget.clone())).build();
+    let clock = VirtualClock::new();
+    for failure in [Failure::permanent(), Failure::unknown()] {
+        let running = operation(&retrier).run(|_| async { Err::<(), _>(Failed(failure)) });
+        block_on(&clock, running).unwrap_err();
+    }
+    assert_eq!(budget.stats(clock.now()).tokens, 1);
+}
+
+#[test]
+fn the_token_of_a_retry_that_is_never_made_comes_back() {
+    let budget = narrow();
+    let retrier = holding(resource().budget(budget.clone())).build();
+    let clock = VirtualClock::manual();
+    {
+        let mut running = pin!(clock.clone().scope(fails(operation(&retrier))));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(running.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(budget.stats(clock.now()).tokens, 0);
+    }
+    assert_eq!(budget.stats(clock.now()).tokens, 1);
+}
+
+#[test]
+fn deferred_it_waits_for_its_token_once_and_counts_no_attempt() {
+    let recorder = Recorder::new();
+    let resource = resource().budget(narrow()).on_refusal(OnRefusal::Defer);
+    let retrier = holding(resource).observer(recorder.clone()).build();
+    let clock = VirtualClock::new();
+    let stopped = block_on(&clock, fails(operation(&retrier))).unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::AttemptsExhausted, 4));
+    // Attempt 2 has the first token; 3 and 4 wait for one each.
+    assert_eq!(stopped.deferrals().len(), 2);
+    assert!(stopped.elapsed() > SECOND, "{:?}", stopped.elapsed());
+    let story = stopped.story().to_string();
+    assert!(story.contains("deferred at 1ms until 1s: budget_exhausted"), "{story}");
+
+    let events = recorder.events(stopped.operation_id());
+    let deferred: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Deferred { attempts, reason, elapsed, until } => {
+                assert_eq!(*reason, StopReason::BudgetExhausted);
+                assert!(until > elapsed);
+                Some((*attempts, *until))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(deferred.iter().map(|(attempts, _)| *attempts).collect::<Vec<_>>(), [2, 3]);
+    // What is told is when it starts.
+    let starts: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::AttemptStarted { elapsed, .. } => Some(*elapsed),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(starts[2..], [deferred[0].1, deferred[1].1]);
+    let delays = events.iter().filter_map(|event| match event {
+        Event::AttemptFailed { decision: Decision::ScheduleRetry(wait), .. } => {
+            Some((wait.is_deferred(), wait.start()))
+        }
+        _ => None,
+    });
+    assert_eq!(delays.collect::<Vec<_>>()[1..], [(true, starts[2]), (true, starts[3])]);
+}
+
+#[test]
+fn a_deferral_past_the_deadline_stops_with_the_refusal() {
+    let retrier = holding(resource().budget(narrow())).build();
+    let policy = Policy::new(9, 500 * MS).backoff(every(MS));
+    let operation = Operation::idempotent("op", policy).with(&retrier).resource("gateway");
+    let operation = operation.on_refusal(OnRefusal::Defer);
+    let clock = VirtualClock::new();
+    let stopped = block_on(&clock, fails(operation)).unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::BudgetExhausted, 2));
+    assert!(stopped.elapsed() < 10 * MS, "it waited for nothing");
+    assert!(stopped.stop().to_string().contains("and the deadline at 500ms"), "{}", stopped.stop());
+}
+
+#[test]
+fn a_waiter_that_is_dropped_gives_its_place_to_the_next() {
+    let resource = resource().budget(narrow()).on_refusal(OnRefusal::Defer);
+    let retrier = holding(resource).build();
+    let clock = VirtualClock::manual();
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut first = pin!(Some(Box::pin(clock.clone().scope(fails(operation(&retrier))))));
+    let calls = AtomicU32::new(0);
+    let counted = operation(&retrier).run(|_| async {
+        calls.fetch_add(1, Ordering::Relaxed);
+        Err::<(), _>(BUSY)
+    });
+    let mut second = pin!(clock.clone().scope(counted));
+    let mut poll_first = |cx: &mut Context<'_>| {
+        first.as_mut().get_mut().as_mut().unwrap().as_mut().poll(cx).is_pending()
+    };
+    // The first takes the token, and both stand in line for the next.
+    for _ in 0..4 {
+        assert!(poll_first(&mut cx));
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        clock.advance(MS);
+    }
+    assert_eq!(retrier.budget("gateway").unwrap().stats(clock.now()).waiting, 2);
+    first.set(None);
+    assert_eq!(retrier.budget("gateway").unwrap().stats(clock.now()).waiting, 1);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    clock.advance(SECOND);
+    assert!(second.as_mut().poll(&mut cx).is_pending());
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+/// After two failures, for ten seconds, exactly.
+fn breaker() -> retry_core::breaker::BreakerBuilder {
+    Breaker::consecutive(2, every(10 * SECOND)).process(0)
+}
+
+#[test]
+fn an_open_breaker_stops_before_the_first_attempt() {
+    let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+    let clock = VirtualClock::new();
+    let stopped = block_on(&clock, fails(operation(&retrier))).unwrap_err();
+    // Asked again before each attempt: the third is refused.
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::CircuitOpen, 2));
+    assert!(stopped.error().is_some());
+    let calls = AtomicU32::new(0);
+    let stopped = block_on(
+        &clock,
+        operation(&retrier).run(|_| async {
+            calls.fetch_add(1, Ordering::Relaxed);
+            Err::<(), _>(BUSY)
+        }),
+    )
+    .unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::CircuitOpen, 0));
+    assert!(stopped.error().is_none() && stopped.is_local());
+    assert_eq!(calls.into_inner(), 0);
+    let text = stopped.to_string();
+    assert!(
+        text.contains(
+            "circuit_open before its first attempt, because the local circuit breaker is open"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn deferred_by_a_breaker_the_attempt_is_a_probe() {
+    let recorder = Recorder::new();
+    let resource = resource().breaker(breaker()).unwrap().on_refusal(OnRefusal::Defer);
+    let retrier = holding(resource).observer(recorder.clone()).build();
+    let clock = VirtualClock::new();
+    let broken = AtomicU32::new(2);
+    let running = operation(&retrier).run(|_| async {
+        match broken.load(Ordering::Relaxed) {
+            0 => Ok(7),
+            left => {
+                broken.store(left - 1, Ordering::Relaxed);
+                Err(BUSY)
+            }
+        }
+    });
+    assert_eq!(block_on(&clock, running).unwrap(), 7);
+    assert_eq!(clock.elapsed(), 10 * SECOND + MS);
+    assert_eq!(retrier.breaker("gateway").unwrap().state(clock.now()), State::Closed);
+    let id = recorder.operations().pop().unwrap();
+    let deferred = recorder.events(&id).into_iter().find_map(|event| match event {
+        Event::Deferred { attempts, elapsed, reason, until } => {
+            Some((attempts, elapsed, reason, until))
+        }
+        _ => None,
+    });
+    let expected = (2, 2 * MS, StopReason::CircuitOpen, 10 * SECOND + MS);
+    assert_eq!(deferred, Some(expected));
+}
+
+#[test]
+fn deferred_before_the_first_attempt_no_attempt_is_counted() {
+    let recorder = Recorder::new();
+    let resource = resource().breaker(breaker()).unwrap().on_refusal(OnRefusal::Defer);
+    let retrier = holding(resource).observer(recorder.clone()).build();
+    let clock = VirtualClock::manual();
+    retrier.breaker("gateway").unwrap().open(clock.now(), Some(5 * SECOND));
+    let mut running = pin!(clock.clone().scope(fails(operation(&retrier))));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(running.as_mut().poll(&mut cx).is_pending());
+    let id = recorder.operations().pop().unwrap();
+    assert!(
+        matches!(recorder.events(&id)[..], [Event::Deferred { attempts: 0, .. }]),
+        "{:?}",
+        recorder.events(&id)
+    );
+    retrier.shutdown();
+    let Poll::Ready(result) = running.as_mut().poll(&mut cx) else { panic!("it waits on") };
+    let stopped = result.unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::Cancelled, 0));
+}
+
+#[test]
+fn an_operation_is_deferred_sixteen_times_at_most() {
+    let resource = resource().breaker(breaker()).unwrap().on_refusal(OnRefusal::Defer);
+    let retrier = holding(resource).build();
+    let clock = VirtualClock::new();
+    let policy = Policy::new(2, 3600 * SECOND);
+    let operation = Operation::idempotent("op", policy).with(&retrier).resource("gateway");
+    let breaker = retrier.breaker("gateway").unwrap();
+    breaker.open(clock.now(), Some(SECOND));
+    let again = async {
+        // Opened again just before it would be half-open, for ever.
+        for _ in 0..40 {
+            sleep(&clock, 900 * MS).await;
+            breaker.open(clock.now(), Some(SECOND));
+        }
+    };
+    let both = async { futures::future::join(fails(operation), again).await.0 };
+    let stopped = block_on(&clock, both).unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::CircuitOpen, 0));
+    assert_eq!(stopped.deferrals().len(), 16);
+    assert!(stopped.stop().to_string().contains("16 times already"), "{}", stopped.stop());
+}
+
+/// The caller's own cancellation says nothing about the service.
+#[test]
+fn cancelled_attempts_leave_the_breaker_closed() {
+    let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+    let clock = VirtualClock::manual();
+    for _ in 0..9 {
+        let hangs = operation(&retrier).run(|_| std::future::pending::<Result<(), Failed>>());
+        let mut running = pin!(clock.clone().scope(hangs));
+        assert!(running.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    assert_eq!(retrier.breaker("gateway").unwrap().state(clock.now()), State::Closed);
+}
+
+#[test]
+fn a_probe_that_is_cancelled_gives_its_place_back() {
+    let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+    let clock = VirtualClock::manual();
+    let breaker = retrier.breaker("gateway").unwrap();
+    breaker.open(clock.now(), Some(SECOND));
+    clock.advance(SECOND);
+    let mut cx = Context::from_waker(Waker::noop());
+    for _ in 0..3 {
+        let hangs = operation(&retrier).run(|_| std::future::pending::<Result<(), Failed>>());
+        let mut running = pin!(clock.clone().scope(hangs));
+        assert!(running.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(breaker.state(clock.now()), State::HalfOpen { free: 0 });
+    }
+    assert_eq!(breaker.state(clock.now()), State::HalfOpen { free: 1 });
+}
+
+#[test]
+fn a_resource_that_the_retrier_does_not_know_stops_and_lists_those_it_knows() {
+    let retrier = holding(resource()).resource(Resource::new("bank")).unwrap().build();
+    let operation = Operation::idempotent("op", policy()).with(&retrier).resource("gatway");
+    let stopped = block_on(&VirtualClock::new(), fails(operation)).unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::InvalidPolicy, 0));
+    assert_eq!(
+        stopped.stop().to_string(),
+        "the retrier knows no resource `gatway`; it knows `bank`, `gateway`"
+    );
+}
+
+#[test]
+fn operations_that_name_none_use_the_default() {
+    let builder = holding(resource().budget(narrow())).default_resource("gateway").unwrap();
+    let retrier = builder.build();
+    let operation = Operation::idempotent("op", policy()).with(&retrier);
+    let stopped = block_on(&VirtualClock::new(), fails(operation)).unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::BudgetExhausted);
+}
+
+#[test]
+fn what_is_wrong_with_a_resource_is_said_where_it_is_added() {
+    let text = |error: ResourceError| error.to_string();
+    assert_eq!(
+        text(Retrier::builder().resource(Resource::new("")).unwrap_err()),
+        "the name of a resource is empty; it is what operations and metrics call it by"
+    );
+    assert_eq!(
+        text(holding(resource()).resource(resource()).unwrap_err()),
+        "the retrier has a resource `gateway` already; name each one once"
+    );
+    assert_eq!(
+        text(Retrier::builder().default_resource("gateway").unwrap_err()),
+        "`gateway` cannot be the default, because the retrier has no resource yet; add it first \
+         with `resource`"
+    );
+    assert_eq!(
+        text(holding(resource()).default_resource("bank").unwrap_err()),
+        "`bank` cannot be the default, because the retrier has no such resource; it has `gateway`"
+    );
+    let broken = resource().breaker(Breaker::consecutive(0, SECOND)).unwrap_err().to_string();
+    assert!(broken.starts_with("resource `gateway`: "), "{broken}");
+}
+
+/// One floods, two are quiet: each of the quiet ones finds its part.
+#[test]
+fn callers_share_what_comes_in() {
+    let budget = Budget::ratio(0.0).floor(6).size(12).build().unwrap();
+    let retrier = holding(resource().budget(budget)).build();
+    let clock = VirtualClock::new();
+    let policy = Policy::new(2, 60 * SECOND).backoff(every(MS));
+    let retried = |caller: &'static str, calls: u32, gap: Duration| {
+        let (retrier, clock) = (retrier.clone(), clock.clone());
+        async move {
+            let retried = AtomicU32::new(0);
+            for _ in 0..calls {
+                let operation = Operation::idempotent("op", policy).with(&retrier);
+                let running = operation.resource("gateway").caller(caller).run(|attempt| {
+                    if attempt.number() == 2 {
+                        retried.fetch_add(1, Ordering::Relaxed);
+                    }
+                    async { Err::<(), _>(BUSY) }
+                });
+                let _ = running.await;
+                sleep(&clock, gap).await;
+            }
+            retried.into_inner()
+        }
+    };
+    let all = [
+        retried("flood", 3000, 10 * MS),
+        retried("quiet", 30, SECOND),
+        retried("also quiet", 30, SECOND),
+    ];
+    let [flood, quiet, also_quiet] = block_on(&clock, join_all(all))[..] else { unreachable!() };
+    assert_eq!((quiet, also_quiet), (30, 30));
+    // The rest of what came in in 30 seconds is lent.
+    assert!((100..=132).contains(&flood), "{flood}");
+}
+
+/// It waits as before when it was switched on again before it looked.
+#[test]
+fn switched_off_a_deferred_operation_stops() {
+    for back_on in [false, true] {
+        let resource = resource().breaker(breaker()).unwrap().on_refusal(OnRefusal::Defer);
+        let retrier = holding(resource).build();
+        let clock = VirtualClock::manual();
+        retrier.breaker("gateway").unwrap().open(clock.now(), Some(5 * SECOND));
+        let mut running = pin!(clock.clone().scope(fails(operation(&retrier))));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(running.as_mut().poll(&mut cx).is_pending());
+        retrier.switch_off();
+        if back_on {
+            retrier.switch_on();
+            assert!(running.as_mut().poll(&mut cx).is_pending());
+            continue;
+        }
+        let Poll::Ready(result) = running.as_mut().poll(&mut cx) else { panic!("it waits on") };
+        let stopped = result.unwrap_err();
+        assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::Disabled, 0));
+    }
+}
