@@ -77,7 +77,7 @@
 mod builder;
 mod call;
 mod error;
-#[cfg(all(test, loom))]
+#[cfg(all(test, retry_loom))]
 mod interleavings;
 mod machine;
 mod open_period;

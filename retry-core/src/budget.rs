@@ -79,12 +79,12 @@ mod book;
 mod capacity;
 mod empty;
 mod error;
-#[cfg(all(test, loom))]
+#[cfg(all(test, retry_loom))]
 mod interleavings;
 mod reservation;
 mod settings;
 mod shares;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(retry_loom)))]
 mod tests;
 mod token;
 

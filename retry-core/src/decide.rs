@@ -41,7 +41,7 @@ pub use refusal::{Deferral, OnRefusal, Refusal};
 /// 10. retries are switched off → `disabled`;
 /// 11. nested attempts would multiply beyond the limit → `nesting_limit`;
 /// 12. the budget of the resource has no token → `budget_exhausted`, or a later
-///    start where the operation is to be deferred;
+///     start where the operation is to be deferred;
 /// 13. otherwise the retry is scheduled.
 ///
 /// Before an attempt: nothing left of the deadline → `deadline_exceeded`; all

@@ -1,6 +1,9 @@
 //! All tests, as the README promises them: nothing to install or start first.
 
+use std::process::Command;
+
 use anyhow::Result;
+use cargo_metadata::MetadataCommand;
 
 use crate::command::{self, cargo};
 
@@ -15,5 +18,17 @@ pub(crate) fn run() -> Result<()> {
     // And it is usable alone.
     let mut alone = cargo(release);
     alone.args(["--package", "retry-core", "--no-default-features"]);
-    command::run(alone)
+    command::run(alone)?;
+    command::run(interleavings()?)
+}
+
+/// What threads share, in every interleaving of two and three of them, by loom.
+/// In a folder of its own: another flag compiles everything anew.
+fn interleavings() -> Result<Command> {
+    let metadata = MetadataCommand::new().no_deps().exec()?;
+    let mut command =
+        cargo(["test", "--locked", "--package", "retry-core", "--lib", "interleavings"]);
+    command.env("RUSTFLAGS", "--cfg retry_loom");
+    command.env("CARGO_TARGET_DIR", metadata.target_directory.join("interleavings"));
+    Ok(command)
 }

@@ -114,7 +114,7 @@ fn sum(slots: &[Slot], tick: u64) -> u64 {
     counts.map(|slot| slot.0 & COUNT_MAX).sum()
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(retry_loom)))]
 mod tests {
     use super::*;
 

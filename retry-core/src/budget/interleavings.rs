@@ -1,5 +1,5 @@
 //! Every interleaving of two and three threads, under loom:
-//! `RUSTFLAGS="--cfg loom" cargo test -p retry-core --release --lib interleavings`.
+//! `RUSTFLAGS="--cfg retry_loom" cargo test -p retry-core --release --lib interleavings`.
 
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};

@@ -297,7 +297,7 @@ pub(super) enum Income {
     Success,
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(retry_loom)))]
 mod tests {
     use super::*;
 

@@ -291,7 +291,7 @@ impl Shares {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(retry_loom)))]
 mod tests {
     use proptest::prelude::*;
 

@@ -124,7 +124,7 @@ pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) 
         before_retry: set(options.before_retry),
         reject: set(options.reject),
         retry_nested: options.nested.is_some(),
-        resource: set(options.resource),
+        resource: set(options.resource).filter(|_| bound.resource),
         on_refusal: value(options.on_refusal),
         caller: set(options.caller),
     }
@@ -359,6 +359,8 @@ fn protected(options: &Options, errors: &mut Errors) {
 struct Bound {
     key: bool,
     attempt: bool,
+    /// Whether the resource is a constant.
+    resource: bool,
 }
 
 fn parameters(options: &Options, function: &Function, shape: &Shape, errors: &mut Errors) -> Bound {
@@ -390,7 +392,20 @@ fn parameters(options: &Options, function: &Function, shape: &Shape, errors: &mu
             ),
         );
     }
-    let mut bound = Bound { key: true, attempt: true };
+    let mut bound = Bound { key: true, attempt: true, resource: true };
+    if let Some(Given { value: Some(resource), .. }) = &options.resource {
+        let tokens = resource.to_token_stream();
+        let brought = |name: &Ident| mentions(tokens.clone(), &name.to_string());
+        if mentions(tokens.clone(), "self") || found.names.iter().any(brought) {
+            errors.at(
+                resource,
+                "a resource is named in code, so that no request can bring one along: \
+                 write a literal or a constant; whose share of its budget is used, \
+                 `caller` says",
+            );
+            bound.resource = false;
+        }
+    }
     if let Some(Given { value, .. }) = &options.key
         && let Some(parameter) = found.name("key")
         && !value.as_ref().is_some_and(|expr| mentions(expr.to_token_stream(), "key"))

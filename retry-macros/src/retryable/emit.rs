@@ -112,6 +112,7 @@ impl Lowered<'_> {
             .classify
             .as_ref()
             .map(|_| quote_spanned!(ours=> use __retry::{Silent as _, Textual as _};));
+        let resource = self.resource();
         let (computed, spec) = self.spec(&place);
         let retrier = match with {
             Some(Set { option, value }) => {
@@ -149,6 +150,7 @@ impl Lowered<'_> {
             #names
             #texts
             #bound
+            #resource
             #computed
             let mut run = __retry::Run::new(#spec, #retrier);
             #caller
@@ -453,16 +455,23 @@ impl Lowered<'_> {
         (Some(computed), quote_spanned!(at_attribute=> spec))
     }
 
-    /// What follows the constructor: `.resource({ … }).retry_nested()`
+    /// `const __RETRY_RESOURCE: &'static str = …;`
     ///
-    /// A resource is named by its author: the name is a constant.
+    /// A resource is named by its author: the name is a constant. It stands outside
+    /// of the block of the spec, whose names no author's path must find.
+    fn resource(&self) -> Option<TokenStream> {
+        let Set { option, value } = self.plan.resource.as_ref()?;
+        let ours = Span::mixed_site();
+        let expected = quote_spanned!(ours.located_at(option.span())=> &'static str);
+        Some(quote_spanned!(ours=> const __RETRY_RESOURCE: #expected = #value;))
+    }
+
+    /// What follows the constructor: `.resource(__RETRY_RESOURCE).retry_nested()`
     fn settings(&self) -> TokenStream {
         let Plan { retry_nested, resource, on_refusal, .. } = &self.plan;
         let ours = Span::mixed_site();
-        let resource = resource.as_ref().map(|Set { option, value }| {
-            let expected = quote_spanned!(ours.located_at(option.span())=> &'static str);
-            quote_spanned!(ours=> .resource({ const RESOURCE: #expected = #value; RESOURCE }))
-        });
+        let resource =
+            resource.as_ref().map(|_| quote_spanned!(ours=> .resource(__RETRY_RESOURCE)));
         let on_refusal = on_refusal.map(|on_refusal| {
             let chosen = match on_refusal {
                 OnRefusal::Stop => quote!(Stop),
