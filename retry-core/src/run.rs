@@ -551,7 +551,7 @@ impl<E> Run<'_, E> {
     fn protected_success(&mut self) {
         let attempts = self.attempts();
         let settles = self.protection().is_some_and(|(protection, _)| protection.settles_by_time());
-        let now = if settles { self.instant(self.now()) } else { None };
+        let now = self.instant(if settles { self.now() } else { self.elapsed });
         if let (Some(now), Some((protection, observers))) = (now, self.protection()) {
             protection.succeeded(attempts, now, observers);
         }

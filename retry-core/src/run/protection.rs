@@ -136,9 +136,10 @@ impl Protection {
         (self.token, self.place) = (None, None);
     }
 
-    /// Whether the operation needs the time when it succeeds.
-    pub(super) fn settles_by_time(&self) -> bool {
-        self.permit.is_some() || self.caller.is_some()
+    /// Whether it matters when the operation succeeds: to a breaker, whose window
+    /// may be one of time. To a budget the time of the last event is as good.
+    pub(super) const fn settles_by_time(&self) -> bool {
+        self.permit.is_some()
     }
 
     pub(super) fn succeeded(&mut self, attempts: u32, now: Instant, observers: &Observers) {

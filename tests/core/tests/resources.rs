@@ -435,3 +435,42 @@ fn switched_off_a_deferred_operation_stops() {
         assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::Disabled, 0));
     }
 }
+
+/// A clock that counts how often it is read.
+#[derive(Clone)]
+struct Counting {
+    clock: VirtualClock,
+    reads: std::sync::Arc<AtomicU32>,
+}
+
+impl retry_core::Clock for Counting {
+    fn now(&self) -> std::time::Instant {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.clock.now()
+    }
+
+    fn sleep_until(&self, at: std::time::Instant) -> retry_core::clock::Sleep {
+        self.clock.sleep_until(at)
+    }
+}
+
+/// The budget is told the times that the loop has read anyway.
+#[test]
+fn a_budget_reads_no_clock_on_the_happy_path() {
+    let reads = |retrier: RetrierBuilder, resource: bool| {
+        let reads = std::sync::Arc::new(AtomicU32::new(0));
+        let clock = Counting { clock: VirtualClock::new(), reads: reads.clone() };
+        let retrier = retrier.clock(clock).build();
+        let operation = Operation::idempotent("op", policy()).with(&retrier);
+        let operation = if resource { operation.resource("gateway") } else { operation };
+        let running = operation.run(|_| async { Ok::<_, Failed>(7) });
+        assert_eq!(futures::executor::block_on(running).unwrap(), 7);
+        reads.load(Ordering::Relaxed)
+    };
+    let without = reads(Retrier::builder(), false);
+    for budget in [Budget::ratio(0.2), Budget::aws_2_0(), Budget::grpc(10, 0.1)] {
+        let with = reads(holding(resource().budget(budget.build().unwrap())), true);
+        assert_eq!(with, without);
+    }
+    assert_eq!(without, 1);
+}
