@@ -10,7 +10,8 @@ use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshot};
 use retry_core::clock::VirtualClock;
 use retry_core::observe::Metrics;
 use retry_core::{
-    Backoff, Classify, Failure, Jitter, Operation, Policy, Retrier, Stopped, retryable,
+    Backoff, Breaker, Budget, Classify, Failure, Jitter, OnRefusal, Operation, Policy, Resource,
+    Retrier, RetrierBuilder, Stopped, retryable,
 };
 use retry_core_tests::{BUSY, Failed, block_on};
 
@@ -18,9 +19,13 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// What is counted while a flow runs on virtual time.
 fn counted<F: Future>(flow: impl FnOnce(Retrier) -> F) -> Snapshot {
+    counted_by(Retrier::builder(), flow)
+}
+
+fn counted_by<F: Future>(builder: RetrierBuilder, flow: impl FnOnce(Retrier) -> F) -> Snapshot {
     let recorder = DebuggingRecorder::new();
     metrics::with_local_recorder(&recorder, || {
-        let retrier = Retrier::builder().observer(Metrics::new()).build();
+        let retrier = builder.observer(Metrics::new()).build();
         block_on(&VirtualClock::new(), flow(retrier));
     });
     recorder.snapshotter().snapshot()
@@ -37,7 +42,11 @@ fn counters(snapshot: Snapshot) -> BTreeMap<String, u64> {
             _ => None,
         }
     };
-    snapshot.into_vec().into_iter().filter_map(|(k, u, d, v)| counter((k, u, d, v))).collect()
+    let mut counters = BTreeMap::new();
+    for (name, count) in snapshot.into_vec().into_iter().filter_map(counter) {
+        *counters.entry(name).or_default() += count;
+    }
+    counters
 }
 
 fn operation(retrier: &Retrier) -> Operation<impl retry_core::Classifier<Failed> + Clone> {
@@ -74,6 +83,54 @@ fn attempts_retries_and_outcomes_are_counted() {
 }
 
 /// So that the mean delay is its sum over the retries.
+/// One operation whose budget runs dry, and one whose breaker opens.
+fn protected() -> Snapshot {
+    let budget = Budget::ratio(0.0).floor(1).size(1).build().unwrap();
+    let waits = Backoff::fixed(10 * SECOND).jitter(Jitter::None);
+    let bank = Resource::new("bank").budget(budget).on_refusal(OnRefusal::Defer);
+    let gateway = Resource::new("gateway").breaker(Breaker::consecutive(2, waits)).unwrap();
+    let builder = Retrier::builder().resource(bank).unwrap().resource(gateway).unwrap();
+    counted_by(builder, |retrier| async move {
+        let fails = |resource| {
+            let policy = Policy::new(4, 60 * SECOND).backoff(Backoff::fixed(Duration::ZERO));
+            let operation = Operation::idempotent("op", policy).with(&retrier).resource(resource);
+            operation.run(|_| async { Err::<(), _>(BUSY) })
+        };
+        fails("bank").await.unwrap_err();
+        fails("gateway").await.unwrap_err();
+    })
+}
+
+#[test]
+fn refusals_deferrals_and_openings_are_counted_by_resource() {
+    let counters = counters(protected());
+    for (name, count) in [
+        ("attempts", 6),
+        ("breaker_openings", 1),
+        ("budget_refusals", 2),
+        ("deferrals budget_exhausted", 2),
+        ("stops attempts_exhausted", 1),
+        ("stops circuit_open", 1),
+    ] {
+        assert_eq!(counters.get(name), Some(&count), "{name} in {counters:?}");
+    }
+    let keys = protected().into_vec().into_iter().map(|(key, ..)| key.key().clone());
+    let labelled: BTreeSet<_> = keys
+        .filter_map(|key| {
+            let resource = key.labels().find(|label| label.key() == "resource")?;
+            Some((key.name().to_owned(), resource.value().to_owned()))
+        })
+        .collect();
+    for (name, resource) in [
+        ("retry_breaker_openings_total", "gateway"),
+        ("retry_breaker_state", "gateway"),
+        ("retry_budget_tokens", "bank"),
+        ("retry_attempts_total", "bank"),
+    ] {
+        assert!(labelled.contains(&(name.to_owned(), resource.to_owned())), "{labelled:?}");
+    }
+}
+
 #[test]
 fn the_histogram_has_one_wait_for_each_retry() {
     let snapshot = counted(|retrier| async move {
