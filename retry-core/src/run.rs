@@ -3,7 +3,9 @@
 //!
 //! [`Operation`]: crate::Operation
 
+mod events;
 mod handed;
+mod outcome;
 mod protection;
 mod spec;
 #[cfg_attr(not(feature = "tracing"), path = "run/no_trace.rs")]
@@ -19,24 +21,21 @@ use std::time::{Duration, Instant};
 use thin_vec::ThinVec;
 
 use crate::attempt::Attempt;
-use crate::classify::{Failure, Kind};
+use crate::classify::Failure;
 use crate::clock::{ClockHandle, Waiting};
-use crate::decide::{Decision, Deferral, Refusal, Situation, Wait, decide, decide_start};
-use crate::judge::{Accept, By, ByTrait, Describe, Judged};
+use crate::decide::{Decision, Refusal, Situation, decide_start};
+use crate::judge::{Accept, By, ByTrait, Judged};
 use crate::key::{EmptyKey, IdempotencyKey, ToKey};
 use crate::ledger::Ledger;
 use crate::nanos::Nanos;
-use crate::observe::{
-    AttemptFailed, AttemptStarted, Cancelled, Deferred, Observer, Observers, OperationStopped,
-    Succeeded, contain,
-};
+use crate::observe::Observers;
 use crate::operation_id::OperationId;
 use crate::policy::PolicyError;
 use crate::retrier::Retrier;
 use crate::safety::Safety;
 use crate::scope::{self, Frame, Told};
-use crate::stop::{Stop, StopReason};
-use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
+use crate::stop::Stop;
+use crate::stopped::{FailedAttempt, Stopped};
 
 use handed::Handed;
 use protection::Protection;
@@ -455,263 +454,6 @@ impl<E> Run<'_, E> {
         let id = OperationId::counted(name, process.id(), u64::from_ne_bytes(sequence));
         self.call = Call::Counted(sequence);
         id
-    }
-}
-
-/// Outcomes.
-impl<E> Run<'_, E> {
-    #[inline]
-    fn succeed(&mut self) {
-        if self.phase > Phase::PlainTimed {
-            self.succeed_judged();
-        }
-    }
-
-    #[cold]
-    fn succeed_judged(&mut self) {
-        self.protected_success();
-        if self.is_observed() {
-            self.succeeded();
-        }
-    }
-
-    #[cold]
-    fn succeeded(&mut self) {
-        self.phase = Phase::Done;
-        let (attempts, elapsed) = (self.attempts(), self.now().duration());
-        let operation = &self.id();
-        let event = Succeeded { operation, attempts, elapsed, resource: self.held.resource() };
-        contain(|| self.trace.succeeded(&event));
-        self.tell(|observer| observer.succeeded(&event));
-    }
-
-    /// `None` when a wait follows.
-    #[cold]
-    fn fail(&mut self, judged: Judged<E>, error: Option<E>) -> Option<Stopped<E>> {
-        let situation = self.situation();
-        let (failure, describe) = (situation.seen(judged.failure), judged.describe);
-        let mut ledger = self.ledger();
-        ledger.attempt_failed(self.now().duration(), &failure);
-        (self.hints, self.elapsed) = (ledger.hints(), ledger.elapsed_nanos());
-        let id = self.id();
-        self.protected_failure(&failure);
-        let policy = self.spec.policy();
-        let mut decision = decide(policy, &ledger, &situation, &id, Some(&failure));
-        if let Decision::ScheduleRetry(_) = decision
-            && let Some(refusal) = self.ask_budget(failure.kind())
-        {
-            let situation = situation.refused(refusal);
-            decision = decide(policy, &ledger, &situation, &id, Some(&failure));
-        }
-        if self.is_observed() {
-            self.attempt_failed(&id, &failure, error.as_ref(), describe, &decision);
-        }
-        let (attempt, elapsed) = (self.attempts(), self.elapsed);
-        let wait = match &decision {
-            Decision::ScheduleRetry(wait) => Some(*wait),
-            _ => None,
-        };
-        let delay = wait.map(|wait| Nanos::from_duration(wait.delay()));
-        self.remember(FailedAttempt { attempt, elapsed, failure, error, delay });
-        if let Decision::Stop(stop) = decision {
-            if let Some((protection, _)) = self.protection() {
-                protection.give_back();
-            }
-            return Some(self.stop(stop));
-        }
-        self.until = wait.map_or(elapsed, |wait| wait.earliest());
-        if let Some(wait) = wait.filter(Wait::is_deferred) {
-            let (reason, until) = (StopReason::BudgetExhausted, wait.start());
-            let until = Nanos::from_duration(until);
-            self.deferred(Deferral { reason, at: elapsed, until });
-        }
-        self.told = Told::NOTHING;
-        self.phase = Phase::Yield;
-        None
-    }
-
-    /// What the resource learns of a failure.
-    fn protected_failure(&mut self, failure: &Failure) {
-        let now = self.instant(self.elapsed);
-        if let (Some(now), Some((protection, observers))) = (now, self.protection()) {
-            protection.failed(failure, now, observers);
-        }
-    }
-
-    /// `None` where the retry has its token, or needs none.
-    fn ask_budget(&mut self, kind: Kind) -> Option<Refusal> {
-        let now = self.instant(self.elapsed)?;
-        let (protection, observers) = self.protection()?;
-        let next = protection.ask_budget(kind, now, observers)?;
-        let next = next.map(|at| self.since_start(at));
-        self.protection().map(|(protection, _)| protection.refusal(Refusal::budget(next)))
-    }
-
-    /// What the resource learns of a success.
-    fn protected_success(&mut self) {
-        let attempts = self.attempts();
-        let settles = self.protection().is_some_and(|(protection, _)| protection.settles_by_time());
-        let now = self.instant(if settles { self.now() } else { self.elapsed });
-        if let (Some(now), Some((protection, observers))) = (now, self.protection()) {
-            protection.succeeded(attempts, now, observers);
-        }
-    }
-
-    fn deferred(&mut self, deferral: Deferral) {
-        if self.is_observed() {
-            let event = Deferred {
-                operation: &self.id(),
-                attempts: self.attempts(),
-                elapsed: deferral.at(),
-                reason: deferral.reason(),
-                until: deferral.until(),
-                resource: self.held.resource(),
-            };
-            contain(|| self.trace.deferred(&event));
-            self.tell(|observer| observer.deferred(&event));
-        }
-        if let Some((protection, _)) = self.protection() {
-            protection.deferred(deferral);
-        }
-    }
-
-    /// The most recent failures; one allocation, at the first.
-    fn remember(&mut self, failed: FailedAttempt<E>) {
-        let most = usize::try_from(self.spec.policy().get_max_attempts()).unwrap_or(REMEMBERED);
-        let most = most.clamp(1, REMEMBERED);
-        let failures = self.held.failures.get_or_insert_with(|| ThinVec::with_capacity(most));
-        if failures.len() == REMEMBERED {
-            // The last error stays, however many attempts were cut after it.
-            let has_error = |failed: &FailedAttempt<E>| failed.error.is_some();
-            let oldest_is_last = failures.iter().rposition(has_error) == Some(0);
-            failures.remove(usize::from(oldest_is_last && !has_error(&failed)));
-        }
-        failures.push(failed);
-    }
-
-    #[cold]
-    fn stop(&mut self, stop: Stop) -> Stopped<E> {
-        let (id, attempts) = (self.id(), self.attempts());
-        let elapsed = if attempts == 0 { Nanos::ZERO } else { self.now() };
-        self.phase = Phase::Done;
-        if self.is_observed() {
-            let (operation, elapsed) = (&id, elapsed.duration());
-            let failure = self.last_failure().copied();
-            let failure = failure.as_ref();
-            let event = OperationStopped {
-                operation,
-                attempts,
-                elapsed,
-                stop: &stop,
-                failure,
-                resource: self.held.resource(),
-                depth: self.depth(),
-                product: self.product(),
-            };
-            contain(|| self.trace.stopped(&event));
-            self.tell(|observer| observer.stopped(&event));
-        }
-        // Where its error is converted, what is around it still knows.
-        if scope::is_inside() {
-            scope::tell_stop(stop.reason());
-        }
-        let failures = self.held.failures.take().unwrap_or_default();
-        let deferrals = self.protection().map(|(protection, _)| protection.take_deferrals());
-        let deferrals = deferrals.unwrap_or_default();
-        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals })
-    }
-}
-
-/// Telling.
-impl<E> Run<'_, E> {
-    #[inline]
-    fn is_observed(&self) -> bool {
-        let observers =
-            self.held.handed.as_ref().is_some_and(|handed| !handed.observers().is_empty());
-        observers || self.trace.is_enabled()
-    }
-
-    fn tell(&self, event: impl Fn(&dyn Observer)) {
-        if let Some(handed) = &*self.held.handed {
-            handed.observers().tell(event);
-        }
-    }
-
-    fn depth(&self) -> u32 {
-        u32::from(self.frame.depth)
-    }
-
-    /// Of the current attempt numbers, this operation's included.
-    fn product(&self) -> u32 {
-        self.frame.product.saturating_mul(self.attempts().max(1))
-    }
-
-    /// Since the end of the attempt before.
-    fn waited(&self) -> Duration {
-        let failures = self.held.failures.as_ref();
-        match failures.and_then(|failures| failures.last()) {
-            Some(failed) => self.elapsed.minus(failed.elapsed).duration(),
-            None => Duration::ZERO,
-        }
-    }
-
-    #[cold]
-    fn attempt_started(&mut self) {
-        let operation = &self.id();
-        let event = AttemptStarted {
-            operation,
-            attempt: self.attempts(),
-            elapsed: self.elapsed.duration(),
-            waited: self.waited(),
-            policy: self.spec.policy(),
-            resource: self.held.resource(),
-            depth: self.depth(),
-            product: self.product(),
-        };
-        contain(|| self.trace.attempt_started(&event));
-        self.tell(|observer| observer.attempt_started(&event));
-    }
-
-    fn attempt_failed(
-        &mut self,
-        operation: &OperationId,
-        failure: &Failure,
-        error: Option<&E>,
-        describe: Option<Describe<E>>,
-        decision: &Decision,
-    ) {
-        let event = AttemptFailed {
-            operation,
-            attempt: self.attempts(),
-            elapsed: self.elapsed.duration(),
-            failure,
-            error: error.zip(describe).and_then(|(error, describe)| describe(error)),
-            decision,
-            resource: self.held.resource(),
-            depth: self.depth(),
-            product: self.product(),
-        };
-        contain(|| self.trace.attempt_failed(&event));
-        self.tell(|observer| observer.attempt_failed(&event));
-    }
-
-    #[cold]
-    fn cancelled(&mut self) {
-        let operation = &self.id();
-        let failure = self.last_failure().copied();
-        let panicked = std::thread::panicking();
-        let event = Cancelled {
-            operation,
-            attempts: self.attempts(),
-            // Whatever panicked may have been the clock.
-            elapsed: if panicked { self.elapsed } else { self.now() }.duration(),
-            in_attempt: self.in_attempt(),
-            panicked,
-            failure: failure.as_ref(),
-            resource: self.held.resource(),
-        };
-        contain(|| self.trace.cancelled(&event));
-        self.tell(|observer| observer.cancelled(&event));
     }
 }
 
