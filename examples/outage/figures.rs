@@ -52,7 +52,7 @@ impl Figures {
     pub(crate) fn of(book: &Book, empty: &Range<Duration>) -> Self {
         let in_outage = arrivals(book, &OUTAGE);
         let peak = in_outage.iter().copied().max().unwrap_or(0);
-        let mean = ratio(in_outage.iter().sum::<u32>(), in_outage.len());
+        let mean = f64::from(in_outage.iter().sum::<u32>()) / in_outage.len() as f64;
         let firsts = || book.requests.iter().filter(|request| empty.contains(&request.at));
         let served = firsts().filter(|request| request.first != Answer::None).count();
         Self {
@@ -84,7 +84,7 @@ pub(crate) fn arrivals(book: &Book, span: &Range<Duration>) -> Vec<u32> {
 
 fn amplification(book: &Book, span: &Range<Duration>) -> f64 {
     let asked = || book.requests.iter().filter(|request| span.contains(&request.at));
-    ratio(asked().map(|request| request.calls).sum::<u32>(), asked().count())
+    ratio(asked().map(|request| request.calls as usize).sum(), asked().count())
 }
 
 fn recovery(book: &Book) -> Option<Duration> {
@@ -93,8 +93,7 @@ fn recovery(book: &Book) -> Option<Duration> {
     let Some(last) = after().rfind(failed) else {
         return Some(Duration::ZERO);
     };
-    let whole = |at: Duration| BUCKET * u32::try_from(bucket(at)).unwrap_or(u32::MAX);
-    let recovered = whole(last.at) + BUCKET;
+    let recovered = BUCKET * (bucket(last.at) as u32 + 1);
     after().next_back().filter(|request| request.at >= recovered)?;
     Some(recovered - MENDED)
 }
@@ -141,16 +140,15 @@ impl WakeUps {
 
     /// What a bucket would hold if all were spread evenly over the window.
     pub(crate) fn mean(&self) -> f64 {
-        ratio(self.all(), bucket(self.window))
+        f64::from(self.all()) / bucket(self.window) as f64
     }
 }
 
 /// Whole buckets.
 fn bucket(span: Duration) -> usize {
-    usize::try_from(span.as_nanos() / BUCKET.as_nanos()).unwrap_or(usize::MAX)
+    (span.as_nanos() / BUCKET.as_nanos()) as usize
 }
 
-fn ratio(part: impl TryInto<u32>, of: impl TryInto<u32>) -> f64 {
-    let number = |number: Result<u32, _>| f64::from(number.unwrap_or(u32::MAX));
-    number(part.try_into().map_err(|_| ())) / number(of.try_into().map_err(|_| ()))
+fn ratio(part: usize, of: usize) -> f64 {
+    part as f64 / of as f64
 }

@@ -76,7 +76,7 @@ fn draw_arrivals(runs: &Runs, [above, below]: [&Area<'_>; 2]) -> Drawn {
             .x_label_formatter(&|seconds| format!("{seconds:.0}"))
             .x_desc("seconds; the outage is shaded, the line is what the store bears")
             .draw()?;
-        let at = |bucket: usize| (BUCKET * u32::try_from(bucket).unwrap_or(0)).as_secs_f64();
+        let at = |bucket: usize| (BUCKET * bucket as u32).as_secs_f64();
         let points = arrived.into_iter().enumerate().map(|(bucket, calls)| (at(bucket), calls));
         chart.draw_series(AreaSeries::new(points, 0, colour.mix(0.5)).border_style(colour))?;
         let line = vec![(seconds.start, bears), (seconds.end, bears)];

@@ -119,6 +119,18 @@ fn json_is_one_object_of_two_with_the_same_fields() {
 }
 
 #[test]
+fn the_front_page_has_these_figures() {
+    let report = report().to_string();
+    let (_, page) = include_str!("../../README.md").split_once("<!-- outage:begin -->").unwrap();
+    let (figures, _) = page.split_once("<!-- outage:end -->").unwrap();
+    let rows: Vec<_> = figures.trim().lines().filter(|row| !row.starts_with("```")).collect();
+    assert!(rows.len() > 5);
+    for row in rows {
+        assert!(report.lines().any(|line| line == row), "{row}\n\n{report}");
+    }
+}
+
+#[test]
 fn the_pictures_are_written_and_well_formed() {
     let dir = std::env::temp_dir().join(format!("retry-outage-{}", std::process::id()));
     let pictures = draw(&run(1000).unwrap(), &dir.join("made")).unwrap();
