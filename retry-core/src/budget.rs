@@ -219,6 +219,9 @@ impl fmt::Debug for Budget {
 pub struct Stats {
     /// Whole tokens, the stock included.
     pub tokens: u64,
+    /// Whole tokens without the stock: what the callers that there are can take
+    /// between them. At 0 every one of them is refused.
+    pub held: u64,
     /// The callers that have a share.
     pub callers: usize,
     /// How often a caller was looked up that had to be folded into the share

@@ -118,8 +118,10 @@ impl Book {
     }
 
     pub(super) fn stats(&self) -> Stats {
+        let whole = |grains: u128| u64::try_from(grains / TOKEN).unwrap_or(u64::MAX);
         Stats {
-            tokens: u64::try_from(self.shares.total() / TOKEN).unwrap_or(u64::MAX),
+            tokens: whole(self.shares.total()),
+            held: whole(self.shares.beside_stock()),
             callers: usize::try_from(self.shares.count()).unwrap_or(usize::MAX),
             folded: self.folded,
             waiting: self.lines.values().map(VecDeque::len).sum(),

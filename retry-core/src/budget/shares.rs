@@ -100,6 +100,11 @@ impl Shares {
         self.stock + self.carry + self.members.iter().flatten().map(held).sum::<u128>()
     }
 
+    /// All that is in, without the stock, which only a new caller finds.
+    pub(super) fn beside_stock(&self) -> u128 {
+        self.total().saturating_sub(self.stock)
+    }
+
     /// Adds a caller, who finds the stock at once; the first one has nobody to
     /// share with and finds what is beyond it.
     pub(super) fn join(&mut self, weight: u32) -> usize {

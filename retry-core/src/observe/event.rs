@@ -220,7 +220,8 @@ impl fmt::Display for BreakerState {
 pub struct BudgetChanged<'a> {
     /// The resource.
     pub resource: &'a str,
-    /// Whole tokens that are left.
+    /// Whole tokens that are left for its callers, without the stock that a new
+    /// one finds.
     pub tokens: u64,
     /// Whether it refused; otherwise the retry has its token.
     pub refused: bool,

@@ -124,7 +124,7 @@ impl Protection {
             },
         };
         if let (false, Some(budget)) = (observers.is_empty(), self.resource.get_budget()) {
-            let (resource, tokens) = (self.resource.name(), budget.stats(now).tokens);
+            let (resource, tokens) = (self.resource.name(), budget.stats(now).held);
             let event = BudgetChanged { resource, tokens, refused: refused.is_some() };
             observers.tell(|observer| observer.budget_changed(&event));
         }

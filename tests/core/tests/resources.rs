@@ -474,3 +474,23 @@ fn a_budget_reads_no_clock_on_the_happy_path() {
     }
     assert_eq!(without, 1);
 }
+
+/// The gauge of an empty budget is zero, whatever a new caller would find.
+#[test]
+fn what_is_told_of_a_budget_leaves_the_stock_out() {
+    #[derive(Default)]
+    struct Told(std::sync::Mutex<Vec<(u64, bool)>>);
+    impl retry_core::Observer for Told {
+        fn budget_changed(&self, event: &retry_core::observe::BudgetChanged<'_>) {
+            self.0.lock().unwrap().push((event.tokens, event.refused));
+        }
+    }
+    let told = std::sync::Arc::new(Told::default());
+    let budget = Budget::ratio(0.2).build().unwrap();
+    let retrier = holding(resource().budget(budget.clone())).observer(told.clone()).build();
+    let clock = VirtualClock::new();
+    block_on(&clock, fails(operation(&retrier))).unwrap_err();
+    assert_eq!(told.0.lock().unwrap().first(), Some(&(0, false)));
+    let stats = budget.stats(clock.now());
+    assert!(stats.tokens >= 40 && stats.held <= 1, "{stats:?}");
+}
