@@ -26,23 +26,24 @@ pub use refusal::{Deferral, OnRefusal, Refusal};
 ///
 /// After a failure, the first of these that holds decides:
 ///
-/// 1. the error is the stop of a nested operation, or is transient after one
-///    inside the attempt had stopped → its reason;
+/// 1. the error is the stop of a nested operation → its reason;
 /// 2. permanent → `fail_permanent`;
 /// 3. unknown, or in an `at_most_once` operation transient with an effect that
 ///    is possible → `manual_review`;
 /// 4. the other side said not to retry → `do_not_retry`;
 /// 5. the attempt made a call that must not run twice → `not_idempotent`;
-/// 6. the deadline has passed → `deadline_exceeded`;
-/// 7. all attempts are used → `attempts_exhausted`;
-/// 8. the hint is over its limit → `hint_too_long`;
-/// 9. the next attempt would start at or after the deadline →
-///    `deadline_exceeded`, at once;
-/// 10. retries are switched off → `disabled`;
-/// 11. nested attempts would multiply beyond the limit → `nesting_limit`;
-/// 12. the budget of the resource has no token → `budget_exhausted`, or a later
+/// 6. it is transient, and an operation inside the attempt had stopped → the
+///    reason of that one, which the error may have lost on its way;
+/// 7. the deadline has passed → `deadline_exceeded`;
+/// 8. all attempts are used → `attempts_exhausted`;
+/// 9. the hint is over its limit → `hint_too_long`;
+/// 10. the next attempt would start at or after the deadline →
+///     `deadline_exceeded`, at once;
+/// 11. retries are switched off → `disabled`;
+/// 12. nested attempts would multiply beyond the limit → `nesting_limit`;
+/// 13. the budget of the resource has no token → `budget_exhausted`, or a later
 ///     start where the operation is to be deferred;
-/// 13. otherwise the retry is scheduled.
+/// 14. otherwise the retry is scheduled.
 ///
 /// Before an attempt: nothing left of the deadline → `deadline_exceeded`; all
 /// attempts used → `attempts_exhausted`; retries are switched off, and it is not
@@ -227,21 +228,23 @@ impl Situation {
         Self { retry_nested, ..self }
     }
 
-    /// What a failure means here: with the reason of a nested stop that its error
-    /// does not show, without one that is to be retried.
-    pub fn seen(&self, failure: Failure) -> Failure {
-        let told = self.inner_stop.filter(|_| failure.class() == Class::Transient);
-        let told = told.filter(|_| !failure.is_afresh());
-        let failure = match (failure.inner(), told) {
-            (None, Some(reason)) => failure.nested(reason),
-            _ => failure,
-        };
+    /// What a failure means here: without the reason of a nested stop that is to be
+    /// retried.
+    pub const fn seen(&self, failure: Failure) -> Failure {
         match failure.inner() {
-            Some(reason) if self.retry_nested && is_given_up(reason) => {
+            Some(reason) if self.retry_nested && reason.is_given_up() => {
                 failure.with_class(Class::Transient)
             }
             _ => failure,
         }
+    }
+
+    /// The stop inside the attempt that its failure counts as, although its error
+    /// does not show it.
+    fn hidden_stop(&self, failure: &Failure) -> Option<StopReason> {
+        let hides = failure.class() == Class::Transient && !failure.is_afresh();
+        let retried = |reason: &StopReason| self.retry_nested && reason.is_given_up();
+        self.inner_stop.filter(|reason| hides && !retried(reason))
     }
 
     /// Retries are switched off.
@@ -376,19 +379,6 @@ const fn switched_on(situation: &Situation) -> Result<(), Stop> {
     }
 }
 
-/// Whether trying once more from outside makes sense: the operation ran out of
-/// what it had. Not where it found that nothing helps, that nobody can tell, or
-/// that there are too many attempts already.
-const fn is_given_up(reason: StopReason) -> bool {
-    use StopReason::{
-        AttemptsExhausted, BudgetExhausted, CircuitOpen, DeadlineExceeded, HintTooLong,
-    };
-    matches!(
-        reason,
-        AttemptsExhausted | DeadlineExceeded | HintTooLong | BudgetExhausted | CircuitOpen
-    )
-}
-
 fn may_repeat(policy: &Policy, situation: &Situation, failure: &Failure) -> Result<(), Stop> {
     if let Some(reason) = failure.inner() {
         let from_outside = situation.deadline(policy).from_outside;
@@ -409,7 +399,13 @@ fn may_repeat(policy: &Policy, situation: &Situation, failure: &Failure) -> Resu
     if !at_most_once && situation.effects > 0 {
         return Err(Stop::new(StopReason::NotIdempotent));
     }
-    Ok(())
+    match situation.hidden_stop(failure) {
+        Some(reason) => {
+            let from_outside = situation.deadline(policy).from_outside;
+            Err(Stop::with(reason, Detail::Nested { from_outside }))
+        }
+        None => Ok(()),
+    }
 }
 
 fn in_time(policy: &Policy, ledger: &Ledger, situation: &Situation) -> Result<(), Stop> {

@@ -5,6 +5,7 @@ mod set;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::breaker::{Breaker, BreakerBuilder};
 use crate::budget::Budget;
@@ -19,6 +20,14 @@ pub(crate) use set::Resources;
 /// A retrier holds its resources. An operation names the one it calls, in the
 /// attribute by `resource = "payments-gateway"`, a constant, so that no request
 /// can bring one along.
+///
+/// An operation that runs inside an attempt of another one on the same resource is
+/// part of that attempt: where the attempt is a probe of a half-open breaker, it
+/// goes with it, and it deposits nothing in the budget. Its retries take tokens as
+/// all do.
+///
+/// An attempt that is cut before it had its own time, because the deadline or the
+/// caller left it less, says nothing about the resource.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,6 +47,8 @@ pub(crate) use set::Resources;
 #[must_use = "a resource does nothing until a retrier holds it"]
 pub struct Resource {
     name: Arc<str>,
+    /// What operations inside others know it by, not 0.
+    id: u16,
     budget: Option<Budget>,
     breaker: Option<Breaker>,
     on_refusal: OnRefusal,
@@ -46,8 +57,11 @@ pub struct Resource {
 impl Resource {
     /// A resource without a budget and without a breaker.
     pub fn new<'a>(name: impl Into<Cow<'a, str>>) -> Self {
+        static NEXT: AtomicU16 = AtomicU16::new(1);
         let name = Arc::from(&*name.into());
-        Self { name, budget: None, breaker: None, on_refusal: OnRefusal::Stop }
+        // One of 65 535: a process has few, and makes them once.
+        let id = NEXT.fetch_add(1, Ordering::Relaxed).max(1);
+        Self { name, id, budget: None, breaker: None, on_refusal: OnRefusal::Stop }
     }
 
     /// Sets how many retries it is asked to bear.
@@ -68,6 +82,10 @@ impl Resource {
 
     /// Sets what follows when the budget or the breaker says no, where the
     /// operation does not say so itself. Without, the operation stops.
+    ///
+    /// Deferred by a breaker whose probes are all out, an operation waits for the
+    /// end of the first probe's lease, although the probe may end before: set a
+    /// [`lease`](BreakerBuilder::lease) that is not much longer than a call.
     pub fn on_refusal(self, on_refusal: OnRefusal) -> Self {
         Self { on_refusal, ..self }
     }
@@ -75,6 +93,10 @@ impl Resource {
     /// The name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) const fn id(&self) -> u16 {
+        self.id
     }
 
     pub(crate) const fn get_budget(&self) -> Option<&Budget> {

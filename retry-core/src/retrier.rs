@@ -15,8 +15,9 @@ use crate::resource::{Resource, ResourceError, Resources};
 use crate::stop::UnknownName;
 use crate::switch::{Position, Switch};
 
-/// What operations share: the clock, the observers and the policies by name.
-/// Built once, cloned cheaply, handed to `with =` in the attribute or to
+/// What operations share: the clock, the observers, the [resources](Resource) that
+/// they call, the policies by name, and the switch that turns retries off. Built
+/// once, cloned cheaply, handed to `with =` in the attribute or to
 /// [`Operation::with`](crate::Operation::with).
 ///
 /// ```
@@ -158,13 +159,15 @@ impl Retrier {
         }
     }
 
-    /// The budget of the resource of this name.
+    /// The budget of the resource of this name; `None` where there is no such
+    /// resource, or it has none.
     pub fn budget(&self, resource: &str) -> Option<&Budget> {
         self.0.resources.get(resource)?.get_budget()
     }
 
     /// The breaker of the resource of this name: to read its state, or to open
-    /// and close it by hand.
+    /// and close it by hand, which no observer hears of. `None` where there is no
+    /// such resource, or it has none.
     pub fn breaker(&self, resource: &str) -> Option<&Breaker> {
         self.0.resources.get(resource)?.get_breaker()
     }

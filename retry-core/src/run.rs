@@ -16,6 +16,7 @@ use std::fmt;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use thin_vec::ThinVec;
@@ -34,7 +35,7 @@ use crate::policy::PolicyError;
 use crate::retrier::Retrier;
 use crate::safety::Safety;
 use crate::scope::{self, Frame, Told};
-use crate::stop::Stop;
+use crate::stop::{Stop, UnknownName};
 use crate::stopped::{FailedAttempt, Stopped};
 
 use handed::Handed;
@@ -143,9 +144,12 @@ impl<'a, E> Run<'a, E> {
     fn fresh(spec: &'a Spec, retrier: Option<Retrier>, trace: Trace) -> Self {
         let own = retrier.as_ref().and_then(Retrier::clock);
         let clock = own.unwrap_or_else(scope::clock);
-        let frame = Frame::of_operation(&clock, spec.policy().deadline_nanos());
+        let mut frame = Frame::of_operation(&clock, spec.policy().deadline_nanos());
         let waiting = (!clock.is_runtime()).then(|| Waiting::new(clock));
-        let handed = retrier.map(|retrier| Box::new(Handed::new(retrier, spec)));
+        let handed = retrier.map(|retrier| Box::new(Handed::new(retrier, spec, frame.resource)));
+        if let Some(resource) = handed.as_ref().and_then(|handed| handed.resource_id()) {
+            frame.resource = resource;
+        }
         Self::in_phase(Phase::Fresh, spec, frame, handed, waiting, trace)
     }
 
@@ -205,7 +209,7 @@ impl<'a, E> Run<'a, E> {
     /// the operation's own.
     pub fn set_caller<C: AsRef<str> + ?Sized>(&mut self, caller: &C) {
         if let Some((protection, _)) = self.protection() {
-            protection.set_caller(caller.as_ref());
+            protection.use_caller(caller.as_ref());
         }
     }
 
@@ -239,6 +243,8 @@ impl<'a, E> Run<'a, E> {
         } else {
             self.frame.attempt = self.frame.attempt.saturating_add(1);
         }
+        // What stopped before it, in a hook, is not its own.
+        self.told = self.told.without_stop();
         self.phase = Phase::Attempt;
         if self.is_observed() {
             self.attempt_started();
@@ -255,6 +261,7 @@ impl<'a, E> Run<'a, E> {
         let Some((protection, observers)) = handed.protection() else {
             return Ok(true);
         };
+        protection.use_caller(self.spec.name());
         let Err(until) = protection.admit(now, observers) else {
             protection.begin(is_first, now);
             handed.has_begun = true;
@@ -409,7 +416,11 @@ impl<E> Run<'_, E> {
 
     /// What must hold before the first attempt, beside what is decided.
     fn check(&mut self) -> Result<(), Stopped<E>> {
-        let resource = self.held.handed.as_ref().and_then(|handed| handed.unknown());
+        let resource = match (&*self.held.handed, self.spec.get_resource()) {
+            (Some(handed), _) => handed.unknown(),
+            (None, Some(name)) => Some(Arc::new(UnknownName::new("resource", name, []))),
+            (None, None) => None,
+        };
         if let Some(name) = self.spec.unknown().or(resource) {
             return Err(self.stop(Stop::unknown(name)));
         }

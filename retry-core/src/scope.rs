@@ -31,10 +31,13 @@ pub(crate) struct Frame {
     pub(crate) attempt: u32,
     /// Operations around.
     pub(crate) depth: u16,
+    /// The resource of the innermost operation that calls one; 0 where none does.
+    pub(crate) resource: u16,
     /// What was told by what ran in this frame.
     told: Told,
-    /// Whether the frame has a clock of its own, in [`CLOCK`].
-    clocked: bool,
+    /// Whether the frame has a clock of its own, in [`CLOCK`]: not 0. As large as
+    /// the three before it, so that one instruction writes all four.
+    clocked: u16,
 }
 
 impl Frame {
@@ -44,8 +47,9 @@ impl Frame {
         product: 1,
         attempt: 1,
         depth: 0,
+        resource: 0,
         told: Told::NOTHING,
-        clocked: false,
+        clocked: 0,
     };
 
     /// The frame of an operation with nothing around it.
@@ -63,8 +67,9 @@ impl Frame {
             product: outside.product.saturating_mul(outside.attempt),
             attempt: 1,
             depth: outside.depth.saturating_add(1),
+            resource: outside.resource,
             told: Told::NOTHING,
-            clocked: !clock.is_runtime(),
+            clocked: u16::from(!clock.is_runtime()),
         }
     }
 
@@ -78,13 +83,19 @@ impl Frame {
         let passed = Nanos::from_duration(now.saturating_duration_since(since));
         let span = span.minus(passed).min(left);
         let since = (span < Nanos::MAX).then_some(now);
-        Self { since, span, told: Told::NOTHING, clocked: !clock.is_runtime(), ..outside }
+        Self {
+            since,
+            span,
+            told: Told::NOTHING,
+            clocked: u16::from(!clock.is_runtime()),
+            ..outside
+        }
     }
 
     /// Whether it has a clock of its own.
     #[inline]
     pub(crate) const fn is_clocked(&self) -> bool {
-        self.clocked
+        self.clocked != 0
     }
 
     /// The frame of the code that is being polled on this thread.
@@ -96,11 +107,16 @@ impl Frame {
     /// inside need not be the one of what is outside.
     fn left(&self, own: &ClockHandle) -> Option<Nanos> {
         let since = self.since?;
-        let clock = if self.clocked { clock() } else { ClockHandle::RUNTIME };
+        let clock = if self.clocked != 0 { clock() } else { ClockHandle::RUNTIME };
         let now = if clock.is_runtime() && own.is_runtime() { own.now() } else { clock.now() };
         Some(self.span.minus(Nanos::from_duration(now.saturating_duration_since(since))))
     }
 }
+
+/// The parts of [`Told`].
+const EFFECTS: u16 = 0x00ff;
+const STOP: u16 = 0x7f00;
+const RIDDEN: u16 = 0x8000;
 
 /// What runs inside an attempt tells it. One number, because every poll copies
 /// it and asks whether there is anything.
@@ -130,21 +146,39 @@ impl Told {
         self.0.to_be_bytes()[1]
     }
 
-    /// Why the last operation that stopped inside did.
+    /// Why an operation inside stopped: the last one, or one before it that was
+    /// graver.
     pub(crate) fn stop(self) -> Option<StopReason> {
-        let index = usize::from(self.0 >> 8).checked_sub(1)?;
+        let index = usize::from((self.0 & STOP) >> 8).checked_sub(1)?;
         StopReason::ALL.get(index).copied()
     }
 
+    /// Whether that one had its permission from this attempt, and tells no breaker
+    /// of its own.
+    pub(crate) const fn was_ridden(self) -> bool {
+        self.0 & RIDDEN != 0
+    }
+
+    /// The same, of an operation that had its permission from the attempt.
+    pub(crate) const fn ridden(self) -> Self {
+        Self(self.0 | RIDDEN)
+    }
+
+    /// What the next attempt is not to hear: an operation that stopped before it.
+    pub(crate) const fn without_stop(self) -> Self {
+        Self(self.0 & EFFECTS)
+    }
+
     /// This, and what was told after it.
-    pub(crate) const fn and(self, later: Self) -> Self {
-        let stop = if later.0 >> 8 == 0 { self.0 } else { later.0 };
+    pub(crate) fn and(self, later: Self) -> Self {
+        let gravity = |told: Self| told.stop().map(StopReason::gravity);
+        let stop = if gravity(later) < gravity(self) { self } else { later };
         let effects = self.effects().saturating_add(later.effects());
-        Self(stop).with_effects(effects)
+        stop.with_effects(effects)
     }
 
     const fn with_effects(self, effects: u8) -> Self {
-        Self(self.0 & 0xff00 | effects as u16)
+        Self(self.0 & !EFFECTS | effects as u16)
     }
 }
 
@@ -186,7 +220,7 @@ pub(crate) fn poll_under<F: Future>(
     cx: &mut Context<'_>,
 ) -> (Poll<F::Output>, Told) {
     let mut told = Told::NOTHING;
-    if frame.clocked {
+    if frame.clocked != 0 {
         bring_clock(clock.clone());
     }
     let polled = enter(frame, &mut told, || future.poll(cx));
@@ -256,7 +290,7 @@ fn put_back_outside() {
         return;
     };
     FRAME.set(frame);
-    INSIDE.set(frame.depth > 0 || frame.since.is_some() || frame.clocked);
+    INSIDE.set(frame.depth > 0 || frame.since.is_some() || frame.clocked != 0);
     // The clock that was inside is dropped here, where no cell is borrowed.
     drop(clock.and_then(swap_clock));
     if std::thread::panicking() {
@@ -281,9 +315,11 @@ pub(crate) fn count_effects(effects: u8) {
     tell(Told::effects_of(effects));
 }
 
-/// Tells the current frame that an operation in it stopped.
-pub(crate) fn tell_stop(reason: StopReason) {
-    tell(Told::stop_of(reason));
+/// Tells the current frame that an operation in it stopped, and whether it had its
+/// permission from there.
+pub(crate) fn tell_stop(reason: StopReason, ridden: bool) {
+    let told = Told::stop_of(reason);
+    tell(if ridden { told.ridden() } else { told });
 }
 
 /// Polls a call that must not run twice. Its first poll counts as one call in
@@ -307,7 +343,7 @@ pub(crate) fn left() -> Option<Nanos> {
 
 /// The clock of the current frame.
 pub(crate) fn clock() -> ClockHandle {
-    if !Frame::current().clocked {
+    if Frame::current().clocked == 0 {
         return ClockHandle::RUNTIME;
     }
     CLOCK.try_with(|clock| clock.borrow().clone()).unwrap_or_default()

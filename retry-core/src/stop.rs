@@ -73,9 +73,12 @@ stop_reasons! {
     AttemptsExhausted = "attempts_exhausted", "all attempts are used up";
     /// The other side asked for a wait above the policy's limit.
     HintTooLong = "hint_too_long", "the other side asked for a longer wait than the policy allows";
-    /// The local retry budget of the resource is empty; nothing was sent.
+    /// The local retry budget of the resource is empty: the failed attempt is not
+    /// sent again.
     BudgetExhausted = "budget_exhausted", "the local retry budget is empty";
-    /// The local circuit breaker of the resource is open; nothing was sent.
+    /// The local circuit breaker of the resource is open: no attempt is sent any
+    /// more. What earlier attempts did, [`Stopped::attempts`](crate::Stopped::attempts)
+    /// tells: at 0 nothing was sent.
     CircuitOpen = "circuit_open", "the local circuit breaker is open";
     /// Retries of nested operations would multiply beyond the limit.
     NestingLimit = "nesting_limit", "nested retries would multiply beyond the limit";
@@ -91,6 +94,32 @@ stop_reasons! {
     StoreFailed = "store_failed", "the store could not record the next step";
     /// Another worker took the operation over.
     LeaseLost = "lease_lost", "another worker took the operation over";
+}
+
+impl StopReason {
+    /// Whether trying once more from outside makes sense: the operation ran out of
+    /// what it had. Not where it found that nothing helps, that nobody can tell, or
+    /// that there are too many attempts already.
+    pub(crate) const fn is_given_up(self) -> bool {
+        matches!(
+            self,
+            Self::AttemptsExhausted
+                | Self::DeadlineExceeded
+                | Self::HintTooLong
+                | Self::BudgetExhausted
+                | Self::CircuitOpen
+        )
+    }
+
+    /// Of two stops in one attempt, the graver one is heard: one that a person must
+    /// look at, then one that no retry helps.
+    pub(crate) const fn gravity(self) -> u8 {
+        match self {
+            Self::ManualReview | Self::NotIdempotent => 2,
+            given_up if given_up.is_given_up() => 0,
+            _ => 1,
+        }
+    }
 }
 
 /// The code.

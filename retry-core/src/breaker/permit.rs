@@ -106,6 +106,11 @@ impl Refused {
         self.wait.map(Nanos::duration)
     }
 
+    /// Whether it is half-open, and all probes are out.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     /// The breaker that refused.
     pub const fn breaker(&self) -> &Breaker {
         &self.breaker

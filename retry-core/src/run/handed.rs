@@ -24,13 +24,14 @@ pub(super) struct Handed {
 }
 
 impl Handed {
-    pub(super) fn new(retrier: Retrier, spec: &Spec) -> Self {
+    /// `outside` is the resource of the attempt around.
+    pub(super) fn new(retrier: Retrier, spec: &Spec, outside: u16) -> Self {
         let (resource, unknown) = match retrier.resources().find(spec.get_resource()) {
             Ok(resource) => (resource, None),
             Err(unknown) => (None, Some(unknown)),
         };
         let protection =
-            resource.map(|resource| Protection::new(resource, spec.get_on_refusal(), spec.name()));
+            resource.map(|resource| Protection::new(resource, spec.get_on_refusal(), outside));
         Self { retrier, protection, unknown, has_begun: false, ticket: None }
     }
 
@@ -47,6 +48,10 @@ impl Handed {
     /// Whether an attempt was asked for, and none has begun.
     pub(super) const fn is_deferred_first(&self) -> bool {
         self.protection.is_some() && !self.has_begun
+    }
+
+    pub(super) fn resource_id(&self) -> Option<u16> {
+        self.protection.as_ref().map(Protection::resource_id)
     }
 
     pub(super) fn resource(&self) -> Option<&str> {

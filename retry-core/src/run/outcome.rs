@@ -2,6 +2,7 @@
 
 use thin_vec::ThinVec;
 
+use super::protection::Failed;
 use super::{Phase, Run};
 use crate::classify::{Failure, Kind};
 use crate::decide::{Decision, Deferral, Refusal, Wait, decide};
@@ -32,11 +33,13 @@ impl<E> Run<'_, E> {
     pub(super) fn fail(&mut self, judged: Judged<E>, error: Option<E>) -> Option<Stopped<E>> {
         let situation = self.situation();
         let (failure, describe) = (situation.seen(judged.failure), judged.describe);
+        let was_cut = error.is_none() && !failure.is_rejected();
+        let was_cut_early = was_cut && self.ran() < self.time_of_an_attempt();
         let mut ledger = self.ledger();
         ledger.attempt_failed(self.now().duration(), &failure);
         (self.hints, self.elapsed) = (ledger.hints(), ledger.elapsed_nanos());
         let id = self.id();
-        self.protected_failure(&failure);
+        self.protected_failure(&failure, was_cut_early);
         let policy = self.spec.policy();
         let mut decision = decide(policy, &ledger, &situation, &id, Some(&failure));
         if let Decision::ScheduleRetry(_) = decision
@@ -73,11 +76,23 @@ impl<E> Run<'_, E> {
     }
 
     /// What the resource learns of a failure.
-    fn protected_failure(&mut self, failure: &Failure) {
+    fn protected_failure(&mut self, failure: &Failure, was_cut_early: bool) {
         let now = self.instant(self.elapsed);
+        let ridden = self.told.stop().filter(|_| self.told.was_ridden());
         if let (Some(now), Some((protection, observers))) = (now, self.protection()) {
-            protection.failed(failure, now, observers);
+            protection.failed(&Failed { failure, was_cut_early, ridden }, now, observers);
         }
+    }
+
+    /// How long the attempt ran: it began at the last event.
+    fn ran(&self) -> Nanos {
+        self.now().minus(self.elapsed)
+    }
+
+    /// How long the policy lets an attempt run that nothing shortens.
+    fn time_of_an_attempt(&self) -> Nanos {
+        let policy = self.spec.policy();
+        policy.attempt_timeout_nanos().unwrap_or_else(|| policy.deadline_nanos())
     }
 
     /// `None` where the retry has its token, or needs none.
@@ -125,18 +140,21 @@ impl<E> Run<'_, E> {
     #[cold]
     pub(super) fn stop(&mut self, stop: Stop) -> Stopped<E> {
         let (id, attempts) = (self.id(), self.attempts());
-        let elapsed = if attempts == 0 { Nanos::ZERO } else { self.now() };
+        let deferrals = self.protection().map(|(protection, _)| protection.take_deferrals());
+        let deferrals = deferrals.unwrap_or_default();
+        // Time counts from attempt 1, or from a deferral before it.
+        let waited = attempts > 0 || !deferrals.is_empty();
+        let elapsed = if waited { self.now() } else { Nanos::ZERO };
         self.phase = Phase::Done;
         if self.is_observed() {
             self.stopped(&id, attempts, elapsed, &stop);
         }
         // Where its error is converted, what is around it still knows.
         if scope::is_inside() {
-            scope::tell_stop(stop.reason());
+            let ridden = self.protection().is_some_and(|(protection, _)| protection.rides());
+            scope::tell_stop(stop.reason(), ridden);
         }
         let failures = self.held.failures.take().unwrap_or_default();
-        let deferrals = self.protection().map(|(protection, _)| protection.take_deferrals());
-        let deferrals = deferrals.unwrap_or_default();
         Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals })
     }
 }

@@ -12,12 +12,18 @@ use crate::classify::{Class, Failure, Kind};
 use crate::decide::{Deferral, OnRefusal, Refusal};
 use crate::observe::{BreakerChanged, BreakerState, BudgetChanged, Observers};
 use crate::resource::Resource;
+use crate::stop::StopReason;
 
 /// Dropped with the operation: a permit counts as nothing, a token that was not
 /// spent goes back, a place in line is given up.
 pub(super) struct Protection {
     resource: Arc<Resource>,
     on_refusal: OnRefusal,
+    /// Whether the operation runs inside an attempt on the same resource.
+    is_inside: bool,
+    /// Whether its attempt goes with the probe of that one.
+    rides: bool,
+    /// Looked up before the first attempt.
     caller: Option<Caller>,
     /// Of the attempt that runs.
     permit: Option<Permit>,
@@ -34,22 +40,41 @@ impl Protection {
     pub(super) fn new(
         resource: Arc<Resource>,
         on_refusal: Option<OnRefusal>,
-        caller: &str,
+        outside: u16,
     ) -> Self {
         let on_refusal = on_refusal.unwrap_or_else(|| resource.get_on_refusal());
-        let caller = resource.get_budget().map(|budget| budget.caller(caller));
-        let (permit, token, place, closed_until) = (None, None, None, None);
-        let deferrals = ThinVec::new();
-        Self { resource, on_refusal, caller, permit, token, place, closed_until, deferrals }
+        let is_inside = outside == resource.id();
+        Self {
+            resource,
+            on_refusal,
+            is_inside,
+            rides: false,
+            caller: None,
+            permit: None,
+            token: None,
+            place: None,
+            closed_until: None,
+            deferrals: ThinVec::new(),
+        }
     }
 
     pub(super) fn resource(&self) -> &str {
         self.resource.name()
     }
 
-    /// Another caller than the operation's name.
-    pub(super) fn set_caller(&mut self, caller: &str) {
-        self.caller = self.resource.get_budget().map(|budget| budget.caller(caller));
+    pub(super) fn resource_id(&self) -> u16 {
+        self.resource.id()
+    }
+
+    /// Whose share of the budget it uses, unless that was said before.
+    pub(super) fn use_caller(&mut self, caller: &str) {
+        if self.caller.is_none() {
+            self.caller = self.resource.get_budget().map(|budget| budget.caller(caller));
+        }
+    }
+
+    pub(super) const fn rides(&self) -> bool {
+        self.rides
     }
 
     /// Asks the breaker before an attempt. Refused, `Err` has the time to ask
@@ -66,6 +91,11 @@ impl Protection {
             Ok(permit) => {
                 self.tell_change(permit.transition(), observers);
                 self.permit = Some(permit);
+                self.rides = false;
+                Ok(())
+            }
+            Err(refused) if self.is_inside && refused.is_full() => {
+                self.rides = true;
                 Ok(())
             }
             Err(refused) => Err(refused.until()),
@@ -75,6 +105,7 @@ impl Protection {
     /// An attempt begins.
     pub(super) fn begin(&mut self, is_first: bool, now: Instant) {
         match (&self.caller, &mut self.token) {
+            (Some(_), _) if is_first && self.is_inside => {}
             (Some(caller), _) if is_first => caller.first_attempt(now),
             (_, Some(token)) => token.spend(),
             _ => {}
@@ -82,16 +113,23 @@ impl Protection {
     }
 
     /// An attempt failed.
-    pub(super) fn failed(&mut self, failure: &Failure, now: Instant, observers: &Observers) {
+    pub(super) fn failed(&mut self, failed: &Failed<'_>, now: Instant, observers: &Observers) {
+        let Failed { failure, was_cut_early, ridden } = *failed;
         if let (Some(permit), Some(breaker)) = (self.permit.take(), self.resource.get_breaker()) {
-            let transition = permit.settle(now, breaker.outcome_of(failure));
-            self.tell_change(transition, observers);
+            let outcome = match ridden {
+                _ if was_cut_early => Outcome::Ignored,
+                // The breaker of an operation that went with this probe is this one.
+                Some(reason) if reason.is_given_up() => Outcome::Failure,
+                _ => breaker.outcome_of(failure),
+            };
+            self.tell_change(permit.settle(now, outcome), observers);
         }
         // What the attempt took is used up.
         self.token = None;
         if let Some(caller) = &self.caller
             && failure.class() == Class::Transient
             && failure.inner().is_none()
+            && !was_cut_early
         {
             caller.failed(failure, now);
         }
@@ -215,6 +253,15 @@ impl Protection {
         let event = BreakerChanged { resource, state, openings };
         observers.tell(|observer| observer.breaker_changed(&event));
     }
+}
+
+/// What a resource learns of a failed attempt.
+pub(super) struct Failed<'a> {
+    pub(super) failure: &'a Failure,
+    /// Whether it was cut before it had the time that its policy gives one.
+    pub(super) was_cut_early: bool,
+    /// Why an operation that went with its probe stopped.
+    pub(super) ridden: Option<StopReason>,
 }
 
 impl From<State> for BreakerState {

@@ -62,6 +62,74 @@ fn layers() -> impl Strategy<Value = Vec<(Layer, u32)>> {
     prop::collection::vec((layer, 1..6_u32), 1..6)
 }
 
+fn policy(attempts: u32) -> Policy {
+    Policy::new(attempts, Duration::from_secs(3600))
+}
+
+/// An operation inside that stops for this reason, and is not asked about.
+async fn stops(reason: StopReason) {
+    let failure = match reason {
+        StopReason::ManualReview => Failure::unknown(),
+        StopReason::FailPermanent => Failure::permanent(),
+        StopReason::AttemptsExhausted => Failure::transient(),
+        _ => unreachable!("{reason}"),
+    };
+    let inside = Operation::idempotent("inside", policy(1));
+    let stopped = inside.run(|_| async { Err::<(), _>(Error(failure)) }).await.unwrap_err();
+    assert_eq!(stopped.reason(), reason);
+}
+
+fn stopped(
+    operation: Operation,
+    attempt: impl AsyncFn() -> Result<(), Error>,
+) -> (StopReason, u32) {
+    let running = operation.run(|_| attempt());
+    let stopped = block_on(&VirtualClock::new(), running).unwrap_err();
+    (stopped.reason(), stopped.attempts())
+}
+
+/// A person must look at it, whatever else went wrong in the attempt.
+#[test]
+fn a_stop_inside_does_not_hide_that_it_may_have_taken_effect() {
+    let label = stopped(Operation::at_most_once("label", policy(3)), async || {
+        stops(StopReason::AttemptsExhausted).await;
+        Err(Error(Failure::transient()))
+    });
+    assert_eq!(label, (StopReason::ManualReview, 1));
+
+    let tainted = stopped(Operation::idempotent("order", policy(3)), async || {
+        let call = Operation::at_most_once("label", policy(1));
+        let _ = call.run(|_| async { Ok::<_, Error>(()) }).await;
+        stops(StopReason::AttemptsExhausted).await;
+        Err(Error(Failure::transient()))
+    });
+    assert_eq!(tainted, (StopReason::NotIdempotent, 1));
+}
+
+/// Of two stops in one attempt the graver one counts, in either order.
+#[test]
+fn the_graver_of_two_stops_counts() {
+    use StopReason::{AttemptsExhausted, FailPermanent, ManualReview};
+    for (first, then, heard) in [
+        (ManualReview, AttemptsExhausted, ManualReview),
+        (AttemptsExhausted, ManualReview, ManualReview),
+        (FailPermanent, AttemptsExhausted, FailPermanent),
+        (AttemptsExhausted, FailPermanent, FailPermanent),
+        (ManualReview, FailPermanent, ManualReview),
+    ] {
+        for nested in [false, true] {
+            let operation = Operation::idempotent("outer", policy(3));
+            let operation = if nested { operation.retry_nested() } else { operation };
+            let both = async || {
+                stops(first).await;
+                stops(then).await;
+                Err(Error(Failure::transient()))
+            };
+            assert_eq!(stopped(operation, both), (heard, 1), "{first} {then} {nested}");
+        }
+    }
+}
+
 proptest! {
     /// However deep, and whatever is made of the error on its way.
     #[test]

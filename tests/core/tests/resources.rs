@@ -494,3 +494,141 @@ fn what_is_told_of_a_budget_leaves_the_stock_out() {
     let stats = budget.stats(clock.now());
     assert!(stats.tokens >= 40 && stats.held <= 1, "{stats:?}");
 }
+
+/// A stop of another service's operation, which the body copes with, is not the
+/// gateway's.
+#[test]
+fn failures_beside_a_stop_inside_open_the_breaker() {
+    let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+    let clock = VirtualClock::new();
+    let running = async {
+        for _ in 0..2 {
+            let attempt = operation(&retrier).run(|_| async {
+                let cache = Operation::idempotent("cache", Policy::new(1, SECOND));
+                let _ = fails(cache).await;
+                Err::<(), _>(BUSY)
+            });
+            let stopped = attempt.await.unwrap_err();
+            assert_eq!(stopped.reason(), StopReason::AttemptsExhausted);
+        }
+    };
+    block_on(&clock, running);
+    let state = retrier.breaker("gateway").unwrap().state(clock.now());
+    assert!(matches!(state, State::Open { .. }), "{state}");
+}
+
+/// An operation inside an attempt on the same resource goes with its probe.
+#[test]
+fn nested_operations_on_one_resource_probe_together() {
+    for on_refusal in [OnRefusal::Stop, OnRefusal::Defer] {
+        for healthy in [true, false] {
+            let resource = resource().breaker(breaker()).unwrap().on_refusal(on_refusal);
+            let retrier = holding(resource).build();
+            let clock = VirtualClock::manual();
+            let breaker = retrier.breaker("gateway").unwrap();
+            breaker.open(clock.now(), Some(SECOND));
+            clock.advance(SECOND);
+            let policy = Policy::new(1, 60 * SECOND);
+            let layer =
+                |name| Operation::idempotent(name, policy).with(&retrier).resource("gateway");
+            let outer = layer("outer").run(|_| async {
+                let inner =
+                    layer("inner").run(|_| async { if healthy { Ok(7) } else { Err(BUSY) } });
+                inner.await.map_err(|_| BUSY)
+            });
+            let result = block_on(&clock, outer);
+            let state = breaker.state(clock.now());
+            match healthy {
+                true => assert_eq!((result.ok(), state), (Some(7), State::Closed)),
+                false => assert!(matches!(state, State::Open { .. }), "{state}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn nested_operations_on_one_resource_deposit_once() {
+    let budget = Budget::ratio(0.5).floor(0).size(100).build().unwrap();
+    let retrier = holding(resource().budget(budget.clone())).build();
+    let clock = VirtualClock::new();
+    let before = budget.stats(clock.now()).tokens;
+    block_on(&clock, async {
+        for _ in 0..10 {
+            let outer = operation(&retrier).run(|_| async {
+                let inner = operation(&retrier).run(|_| async { Ok::<_, Failed>(()) });
+                inner.await.map_err(|_| BUSY)
+            });
+            outer.await.unwrap();
+        }
+    });
+    assert_eq!(budget.stats(clock.now()).tokens, before + 5);
+}
+
+/// It is the caller's lack of time, and not the service that is slow.
+#[test]
+fn an_attempt_that_was_cut_early_says_nothing_about_the_resource() {
+    let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+    let clock = VirtualClock::new();
+    let slow = || {
+        operation(&retrier).run(|_| async {
+            sleep(&clock, 50 * MS).await;
+            Ok::<_, Failed>(7)
+        })
+    };
+    block_on(&clock, async {
+        for _ in 0..10 {
+            let stopped = retry_core::within(MS, slow()).await.unwrap_err();
+            assert_eq!(stopped.reason(), StopReason::DeadlineExceeded);
+        }
+        assert_eq!(slow().await.unwrap(), 7);
+    });
+    // One that had its time and hangs is a failure.
+    let hangs = || {
+        let policy = Policy::new(1, 2 * SECOND).attempt_timeout(SECOND);
+        let operation = Operation::idempotent("op", policy).with(&retrier).resource("gateway");
+        operation.run(|_| std::future::pending::<Result<(), Failed>>())
+    };
+    block_on(&clock, async {
+        let _ = (hangs().await, hangs().await);
+    });
+    let state = retrier.breaker("gateway").unwrap().state(clock.now());
+    assert!(matches!(state, State::Open { .. }), "{state}");
+}
+
+#[test]
+fn a_deferral_before_the_first_attempt_counts_as_time() {
+    let resource = resource().breaker(breaker()).unwrap().on_refusal(OnRefusal::Defer);
+    let retrier = holding(resource).build();
+    let clock = VirtualClock::new();
+    let breaker = retrier.breaker("gateway").unwrap();
+    breaker.open(clock.now(), Some(5 * SECOND));
+    let again = async {
+        sleep(&clock, 4 * SECOND).await;
+        breaker.open(clock.now(), Some(600 * SECOND));
+    };
+    let both = async { futures::future::join(fails(operation(&retrier)), again).await.0 };
+    let stopped = block_on(&clock, both).unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::CircuitOpen, 0));
+    assert_eq!(stopped.elapsed(), 5 * SECOND);
+}
+
+#[test]
+fn a_caller_that_is_named_takes_the_place_of_the_operation() {
+    let budget = Budget::ratio(0.0).max_callers(2).build().unwrap();
+    let retrier = holding(resource().budget(budget.clone())).build();
+    let clock = VirtualClock::new();
+    for tenant in ["a", "b"] {
+        let _ = block_on(&clock, fails(operation(&retrier).caller(tenant)));
+    }
+    let stats = budget.stats(clock.now());
+    assert_eq!((stats.callers, stats.folded), (2, 0));
+}
+
+#[test]
+fn a_resource_without_a_retrier_is_refused() {
+    let operation = Operation::idempotent("op", policy()).resource("gateway");
+    let stopped = block_on(&VirtualClock::new(), fails(operation)).unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::InvalidPolicy, 0));
+    let text = stopped.stop().to_string();
+    assert_eq!(text, "the retrier knows no resource `gateway`; it knows none");
+}
