@@ -87,6 +87,7 @@ mod quick;
 mod settings;
 mod state;
 mod tally;
+mod ticket;
 mod window;
 
 use std::fmt;
@@ -96,9 +97,10 @@ use std::time::{Duration, Instant};
 
 use crate::classify::{Classify, Failure};
 use crate::sync::{Arc, Mutex, MutexGuard};
-use machine::{Machine, Ticket};
+use machine::Machine;
 use quick::QuickCell;
 use settings::Settings;
+use ticket::Ticket;
 
 pub use builder::BreakerBuilder;
 pub use call::{Call, CallError};

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::window::Window;
 use crate::policy::PolicyError;
 
 /// Why a breaker cannot be built: names the value and the fix.
@@ -18,10 +17,13 @@ pub enum BreakerError {
     },
     /// The window holds nothing.
     EmptyWindow,
-    /// The window of calls is larger than [`Window::MAX_CALLS`].
+    /// The window of calls is larger than
+    /// [`Window::MAX_CALLS`](super::Window::MAX_CALLS).
     WindowTooLarge {
         /// As given.
         calls: u32,
+        /// How many it may hold.
+        most: u32,
     },
     /// A rate of no calls.
     NoMinimum,
@@ -60,10 +62,9 @@ impl fmt::Display for BreakerError {
             Self::EmptyWindow => {
                 f.write_str("the window is 0 long and holds no call; raise its calls or its time")
             }
-            Self::WindowTooLarge { calls } => write!(
+            Self::WindowTooLarge { calls, most } => write!(
                 f,
-                "a window of {calls} calls is above {}; lower it, or use a window of time",
-                Window::MAX_CALLS,
+                "a window of {calls} calls is above {most}; lower it, or use a window of time"
             ),
             Self::NoMinimum => f.write_str(
                 "the minimum is 0 calls, and none have no rate; \

@@ -7,6 +7,7 @@ use super::quick::Quick;
 use super::settings::Settings;
 use super::state::{State, Transition};
 use super::tally::Tally;
+use super::ticket::Ticket;
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -41,15 +42,6 @@ struct Probes {
 struct Lease {
     id: u64,
     end: Option<Instant>,
-}
-
-/// What was let through: when, and as what.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Ticket {
-    /// A call of a closed breaker.
-    Counted { generation: u32 },
-    /// A probe of a half-open one.
-    Probe { generation: u32, id: u64 },
 }
 
 #[derive(Debug)]

@@ -4,9 +4,10 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::Breaker;
-use super::machine::{Refusal, Ticket};
+use super::machine::Refusal;
 use super::outcome::Outcome;
 use super::state::Transition;
+use super::ticket::Ticket;
 use crate::classify::{Classify, Failure};
 use crate::nanos::Nanos;
 use crate::stop::StopReason;

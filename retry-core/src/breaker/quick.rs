@@ -1,7 +1,7 @@
 //! What a call needs to know of a closed breaker, in one word.
 
-use super::machine::Ticket;
 use super::outcome::Outcome;
+use super::ticket::Ticket;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A digest of the state, made after every step of it.

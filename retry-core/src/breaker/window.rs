@@ -62,7 +62,7 @@ impl Window {
         match self.extent {
             Extent::Calls(0) => Err(BreakerError::EmptyWindow),
             Extent::Calls(calls) if calls > Self::MAX_CALLS => {
-                Err(BreakerError::WindowTooLarge { calls })
+                Err(BreakerError::WindowTooLarge { calls, most: Self::MAX_CALLS })
             }
             Extent::Time(span) if span.is_zero() => Err(BreakerError::EmptyWindow),
             Extent::Calls(calls) if minimum > calls => {
