@@ -375,7 +375,7 @@ const fn switched_on(situation: &Situation) -> Result<(), Stop> {
     match situation.switch {
         Switch::On => Ok(()),
         Switch::Disabled => Err(Stop::new(StopReason::Disabled)),
-        Switch::ShutDown => Err(Stop::new(StopReason::Cancelled)),
+        Switch::ShutDown => Err(Stop::with(StopReason::Cancelled, Detail::ShutDown)),
     }
 }
 

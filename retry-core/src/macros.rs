@@ -48,7 +48,10 @@
 /// | `with = path` | what a function answers: anything that is `Into<Failure>`, such as a [`Class`](crate::Class). On a variant it is called with a reference to each field, in order; on a struct with `&self` |
 ///
 /// `transient` on a variant that holds a nested stop starts afresh: the outer
-/// operation retries what the inner one has given up.
+/// operation retries whatever the inner one stopped with, a permanent error and
+/// one that a person must look at included. Where it is to retry only what ran out
+/// of attempts or time, write `delegate`, and `nested = retry` in the outer
+/// operation's attribute.
 ///
 /// Beside it, any of these. Next to `delegate` and `with` they replace that one
 /// part of the answer.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use crate::breaker::{Breaker, BreakerBuilder};
 use crate::budget::Budget;
 use crate::decide::OnRefusal;
+use crate::scope::Frame;
 
 pub use error::ResourceError;
 pub(crate) use set::Resources;
@@ -23,8 +24,8 @@ pub(crate) use set::Resources;
 ///
 /// An operation that runs inside an attempt of another one on the same resource is
 /// part of that attempt: where the attempt is a probe of a half-open breaker, it
-/// goes with it, and it deposits nothing in the budget. Its retries take tokens as
-/// all do.
+/// goes with it and is not repeated, and it deposits nothing in the budget. Its
+/// retries take tokens as all do.
 ///
 /// An attempt that is cut before it had its own time, because the deadline or the
 /// caller left it less, says nothing about the resource.
@@ -59,8 +60,8 @@ impl Resource {
     pub fn new<'a>(name: impl Into<Cow<'a, str>>) -> Self {
         static NEXT: AtomicU16 = AtomicU16::new(1);
         let name = Arc::from(&*name.into());
-        // One of 65 535: a process has few, and makes them once.
-        let id = NEXT.fetch_add(1, Ordering::Relaxed).max(1);
+        // One of 32 767: a process has few, and makes them once.
+        let id = (NEXT.fetch_add(1, Ordering::Relaxed) & !Frame::PROBE).max(1);
         Self { name, id, budget: None, breaker: None, on_refusal: OnRefusal::Stop }
     }
 

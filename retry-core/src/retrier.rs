@@ -129,10 +129,11 @@ impl Retrier {
     }
 
     /// Reads a file ([`Policies::read`]) and puts its policies in place of all that
-    /// there are. Blocks while the file is read.
+    /// there are: one that the file no longer has is gone, and operations that name
+    /// it stop. Blocks while the file is read.
     ///
     /// # Errors
-    /// The file cannot be used. The policies in use are unchanged, and the text
+    /// The file cannot be used, or has no policy. The policies in use are unchanged, and the text
     /// says so.
     ///
     /// ```no_run
@@ -151,9 +152,13 @@ impl Retrier {
         path: impl AsRef<std::path::Path>,
     ) -> Result<(), crate::policies::PoliciesError> {
         match Policies::read(path) {
-            Ok(policies) => {
+            Ok(policies) if policies.names().next().is_some() => {
                 self.replace_policies(policies);
                 Ok(())
+            }
+            Ok(_) => {
+                let empty = Box::new(crate::policies::PoliciesError::Empty);
+                Err(crate::policies::PoliciesError::NotReloaded(empty))
             }
             Err(error) => Err(crate::policies::PoliciesError::NotReloaded(Box::new(error))),
         }

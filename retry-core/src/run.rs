@@ -262,8 +262,9 @@ impl<'a, E> Run<'a, E> {
             return Ok(true);
         };
         protection.use_caller(self.spec.name());
-        let Err(until) = protection.admit(now, observers) else {
+        let Err(until) = protection.admit(is_first, now, observers) else {
             protection.begin(is_first, now);
+            self.frame.resource = protection.resource_id();
             handed.has_begun = true;
             return Ok(true);
         };
@@ -418,7 +419,7 @@ impl<E> Run<'_, E> {
     fn check(&mut self) -> Result<(), Stopped<E>> {
         let resource = match (&*self.held.handed, self.spec.get_resource()) {
             (Some(handed), _) => handed.unknown(),
-            (None, Some(name)) => Some(Arc::new(UnknownName::new("resource", name, []))),
+            (None, Some(name)) => Some(Arc::new(UnknownName::without_retrier("resource", name))),
             (None, None) => None,
         };
         if let Some(name) = self.spec.unknown().or(resource) {

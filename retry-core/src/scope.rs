@@ -32,6 +32,7 @@ pub(crate) struct Frame {
     /// Operations around.
     pub(crate) depth: u16,
     /// The resource of the innermost operation that calls one; 0 where none does.
+    /// With [`PROBE`](Self::PROBE), its attempt is a probe of the breaker.
     pub(crate) resource: u16,
     /// What was told by what ran in this frame.
     told: Told,
@@ -41,6 +42,9 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// The bit that no resource's number has.
+    pub(crate) const PROBE: u16 = 0x8000;
+
     const ROOT: Self = Self {
         since: None,
         span: Nanos::MAX,

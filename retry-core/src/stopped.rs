@@ -53,6 +53,7 @@ pub(crate) struct Report<E> {
     pub(crate) failures: ThinVec<FailedAttempt<E>>,
     /// Oldest first.
     pub(crate) deferrals: ThinVec<Deferral>,
+    pub(crate) resource: Option<Arc<str>>,
 }
 
 /// An attempt that failed: what it meant, and the error if the body returned one.
@@ -153,6 +154,12 @@ impl<E> Stopped<E> {
         &self.0.failures
     }
 
+    /// The resource that the operation called, if it named one or the retrier has a
+    /// default.
+    pub fn resource(&self) -> Option<&str> {
+        self.0.resource.as_deref()
+    }
+
     /// How often, why and until when the operation had to wait for permission,
     /// oldest first.
     pub fn deferrals(&self) -> &[Deferral] {
@@ -168,9 +175,9 @@ impl<E> Stopped<E> {
     /// }
     /// ```
     pub fn map_error<F>(self, mut map: impl FnMut(E) -> F) -> Stopped<F> {
-        let Report { id, stop, attempts, elapsed, failures, deferrals } = *self.0;
+        let Report { id, stop, attempts, elapsed, failures, deferrals, resource } = *self.0;
         let failures = failures.into_iter().map(|failed| failed.map_error(&mut map)).collect();
-        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals })
+        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals, resource })
     }
 
     /// Whether the same call, made again, would fail again: `fail_permanent`,
@@ -220,11 +227,24 @@ impl Deferral {
     }
 }
 
+impl<E> Report<E> {
+    /// Which resource, where its budget or breaker said no.
+    fn tell_resource(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use StopReason::{BudgetExhausted, CircuitOpen};
+        match (&self.resource, self.stop.reason()) {
+            (Some(resource), BudgetExhausted | CircuitOpen) => {
+                write!(f, " (resource `{}`)", resource.escape_debug())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 struct Story<'a, E>(&'a Report<E>);
 
 impl<E> fmt::Display for Story<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { id, stop, attempts, elapsed, failures, deferrals } = self.0;
+        let Report { id, stop, attempts, elapsed, failures, deferrals, .. } = self.0;
         let mut deferrals = deferrals.iter().peekable();
         writeln!(f, "{id}")?;
         let forgotten = *attempts as usize - failures.len().min(*attempts as usize);
@@ -242,7 +262,9 @@ impl<E> fmt::Display for Story<'_, E> {
             }
         }
         deferrals.try_for_each(|deferral| deferral.tell(f))?;
-        writeln!(f, "  stopped at {elapsed:?}: {}, {stop}", stop.reason())
+        write!(f, "  stopped at {elapsed:?}: {}, {stop}", stop.reason())?;
+        self.0.tell_resource(f)?;
+        writeln!(f)
     }
 }
 
@@ -252,8 +274,9 @@ impl<E> fmt::Display for Story<'_, E> {
 /// kind, code and hint of the last attempt; the effect is none only where that
 /// of every attempt was.
 ///
-/// An author who wants the outer operation to retry says
-/// `#[retry(transient)]` at the variant.
+/// An author who wants the outer operation to retry what has run out of attempts
+/// or time writes `nested = retry` in its attribute; `#[retry(transient)]` at the
+/// variant retries every stop, reviews and permanent errors included.
 impl<E> Classify for Stopped<E> {
     fn classify(&self) -> Failure {
         let class = if self.is_review() { Class::Unknown } else { Class::Permanent };
@@ -287,6 +310,7 @@ impl<E: fmt::Display> fmt::Display for Stopped<E> {
             _ => write!(f, "after {attempts} attempts in {elapsed:?}")?,
         }
         write!(f, ", because {stop}")?;
+        self.0.tell_resource(f)?;
         if let Some(FailedAttempt { attempt, error: None, failure, .. }) = failures.last() {
             let end =
                 if failure.is_rejected() { "gave a value that was rejected" } else { "was cut" };

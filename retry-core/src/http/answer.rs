@@ -307,6 +307,7 @@ mod tests {
                 elapsed: Nanos::from_duration(Duration::from_secs(2)),
                 failures: [failed].into_iter().collect(),
                 deferrals: Default::default(),
+                resource: None,
             });
             (stopped.answer().retry_after(), stopped.answer().is_retry_forbidden())
         };

@@ -205,6 +205,9 @@ impl fmt::Display for Event {
                 };
                 write!(f, "\n    waits {:?} (", at(&wait.delay()))?;
                 match wait.hint() {
+                    _ if wait.is_deferred() => {
+                        write!(f, "computed {:?}, then deferred)", at(&wait.computed()))
+                    }
                     Some(hint) if hint > wait.computed() => write!(f, "asked for {hint:?})"),
                     _ => write!(f, "computed, ceiling {:?})", wait.ceiling()),
                 }

@@ -48,6 +48,8 @@ pub enum PoliciesError {
         /// What is wrong there, and what to write instead.
         message: String,
     },
+    /// A reload found no policy at all.
+    Empty,
     /// A reload failed with this; the policies in use are unchanged.
     NotReloaded(Box<PoliciesError>),
 }
@@ -86,6 +88,10 @@ impl fmt::Display for PoliciesError {
             Self::Malformed { path: None, line, column, message } => {
                 write!(f, "line {line}, column {column}: {message}")
             }
+            Self::Empty => f.write_str(
+                "the file has no policy, and operations that name one would all stop; \
+                 was it cut?",
+            ),
             Self::NotReloaded(error) => {
                 write!(f, "{error}; the policies in use are unchanged")
             }

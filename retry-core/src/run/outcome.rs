@@ -1,5 +1,7 @@
 //! How an attempt ends: with a result, a wait, or the end of the operation.
 
+use std::sync::Arc;
+
 use thin_vec::ThinVec;
 
 use super::protection::Failed;
@@ -155,6 +157,7 @@ impl<E> Run<'_, E> {
             scope::tell_stop(stop.reason(), ridden);
         }
         let failures = self.held.failures.take().unwrap_or_default();
-        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals })
+        let resource = self.held.resource().map(Arc::from);
+        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals, resource })
     }
 }

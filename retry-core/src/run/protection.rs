@@ -12,6 +12,7 @@ use crate::classify::{Class, Failure, Kind};
 use crate::decide::{Deferral, OnRefusal, Refusal};
 use crate::observe::{BreakerChanged, BreakerState, BudgetChanged, Observers};
 use crate::resource::Resource;
+use crate::scope::Frame;
 use crate::stop::StopReason;
 
 /// Dropped with the operation: a permit counts as nothing, a token that was not
@@ -21,6 +22,8 @@ pub(super) struct Protection {
     on_refusal: OnRefusal,
     /// Whether the operation runs inside an attempt on the same resource.
     is_inside: bool,
+    /// Whether that one is a probe.
+    is_inside_probe: bool,
     /// Whether its attempt goes with the probe of that one.
     rides: bool,
     /// Looked up before the first attempt.
@@ -43,11 +46,13 @@ impl Protection {
         outside: u16,
     ) -> Self {
         let on_refusal = on_refusal.unwrap_or_else(|| resource.get_on_refusal());
-        let is_inside = outside == resource.id();
+        let is_inside = outside & !Frame::PROBE == resource.id();
+        let is_inside_probe = is_inside && outside & Frame::PROBE != 0;
         Self {
             resource,
             on_refusal,
             is_inside,
+            is_inside_probe,
             rides: false,
             caller: None,
             permit: None,
@@ -62,8 +67,10 @@ impl Protection {
         self.resource.name()
     }
 
+    /// What operations inside are told.
     pub(super) fn resource_id(&self) -> u16 {
-        self.resource.id()
+        let is_probe = self.rides || self.permit.as_ref().is_some_and(Permit::is_probe);
+        if is_probe { self.resource.id() | Frame::PROBE } else { self.resource.id() }
     }
 
     /// Whose share of the budget it uses, unless that was said before.
@@ -81,6 +88,7 @@ impl Protection {
     /// again, if there is one.
     pub(super) fn admit(
         &mut self,
+        is_first: bool,
         now: Instant,
         observers: &Observers,
     ) -> Result<(), Option<Instant>> {
@@ -94,9 +102,11 @@ impl Protection {
                 self.rides = false;
                 Ok(())
             }
-            Err(refused) if self.is_inside && refused.is_full() => {
+            // A probe is one call: what goes with it is not repeated, nor does it
+            // wait for the probe that it is part of.
+            Err(refused) if self.is_inside_probe && refused.is_full() => {
                 self.rides = true;
-                Ok(())
+                if is_first { Ok(()) } else { Err(None) }
             }
             Err(refused) => Err(refused.until()),
         }
@@ -120,6 +130,7 @@ impl Protection {
                 _ if was_cut_early => Outcome::Ignored,
                 // The breaker of an operation that went with this probe is this one.
                 Some(reason) if reason.is_given_up() => Outcome::Failure,
+                Some(StopReason::FailPermanent) => breaker.outcome_of(&Failure::permanent()),
                 _ => breaker.outcome_of(failure),
             };
             self.tell_change(permit.settle(now, outcome), observers);
@@ -128,7 +139,6 @@ impl Protection {
         self.token = None;
         if let Some(caller) = &self.caller
             && failure.class() == Class::Transient
-            && failure.inner().is_none()
             && !was_cut_early
         {
             caller.failed(failure, now);

@@ -72,6 +72,8 @@ pub(crate) enum Detail {
         next: Nanos,
         deadline: Nanos,
     },
+    /// The retrier, not the switch alone.
+    ShutDown,
     Invalid(PolicyError),
     /// Shared: a name and a list would make every stop larger.
     Unknown(Arc<UnknownName>),
@@ -190,9 +192,10 @@ impl fmt::Display for Stop {
                 f,
                 "another attempt would bring the product of the nested attempt numbers to {calls}, and the limit is {limit}"
             ),
+            Detail::ShutDown => f.write_str("the retrier was shut down"),
             Detail::Refused { next: None } => f.write_str(self.reason.description()),
             Detail::Refused { next: Some(next) } => {
-                write!(f, "{}; the next permit is at {next:?}", self.reason.description())
+                write!(f, "{}; the next permit comes {next:?} after the start", self.reason.description())
             }
             Detail::Deferrals { deferrals } => write!(
                 f,
@@ -201,7 +204,7 @@ impl fmt::Display for Stop {
             ),
             Detail::PermitLate { next, deadline } => write!(
                 f,
-                "{}; the next permit is at {next:?}, and the deadline at {deadline:?}",
+                "{}; the next permit comes {next:?} after the start, and the deadline is {deadline:?}",
                 self.reason.description()
             ),
             Detail::Invalid(error) => error.fmt(f),

@@ -404,6 +404,12 @@ fn parameters(options: &Options, function: &Function, shape: &Shape, errors: &mu
                  `caller` says",
             );
             bound.resource = false;
+        } else if mentions(tokens, "Self") {
+            errors.at(
+                resource,
+                "`Self` is not known where the resource is named; write the type's name",
+            );
+            bound.resource = false;
         }
     }
     if let Some(Given { value, .. }) = &options.key

@@ -61,7 +61,7 @@ fn an_empty_budget_stops_the_retry_and_says_that_it_was_local() {
     assert_eq!(stopped.attempts(), 2);
     let text = stopped.to_string();
     assert!(
-        text.contains("because the local retry budget is empty; the next permit is at"),
+        text.contains("because the local retry budget is empty; the next permit comes"),
         "{text}"
     );
 }
@@ -159,7 +159,7 @@ fn a_deferral_past_the_deadline_stops_with_the_refusal() {
     let stopped = block_on(&clock, fails(operation)).unwrap_err();
     assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::BudgetExhausted, 2));
     assert!(stopped.elapsed() < 10 * MS, "it waited for nothing");
-    assert!(stopped.stop().to_string().contains("and the deadline at 500ms"), "{}", stopped.stop());
+    assert!(stopped.stop().to_string().contains("and the deadline is 500ms"), "{}", stopped.stop());
 }
 
 #[test]
@@ -630,5 +630,67 @@ fn a_resource_without_a_retrier_is_refused() {
     let stopped = block_on(&VirtualClock::new(), fails(operation)).unwrap_err();
     assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::InvalidPolicy, 0));
     let text = stopped.stop().to_string();
-    assert_eq!(text, "the retrier knows no resource `gateway`; it knows none");
+    assert_eq!(
+        text,
+        "there is no retrier that would know the resource `gateway`; give one with `with`"
+    );
+}
+
+/// What was let through while the breaker was closed shares no probe that began
+/// after it.
+#[test]
+fn an_attempt_that_is_no_probe_lets_nothing_pass_a_full_breaker() {
+    let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+    let clock = VirtualClock::new();
+    let breaker = retrier.breaker("gateway").unwrap();
+    let inner = AtomicU32::new(0);
+    let policy = Policy::new(1, 60 * SECOND);
+    let layer = |name| Operation::idempotent(name, policy).with(&retrier).resource("gateway");
+    let outer = layer("outer").run(|_| async {
+        breaker.open(clock.now(), Some(SECOND));
+        sleep(&clock, SECOND).await;
+        let probe = breaker.admit(clock.now()).unwrap();
+        let stopped = layer("inner").run(|_| async {
+            inner.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, Failed>(())
+        });
+        let reason = stopped.await.map_err(|stopped| stopped.reason());
+        drop(probe);
+        assert_eq!(reason, Err(StopReason::CircuitOpen));
+        Ok::<_, Failed>(())
+    });
+    block_on(&clock, outer).unwrap();
+    assert_eq!(inner.into_inner(), 0);
+}
+
+/// Three layers on one resource: the probe is one call, and what it comes to is
+/// the breaker's verdict.
+#[test]
+fn a_probe_of_three_layers_is_one_call() {
+    use retry_core::Classify as _;
+    for (failure, is_closed) in [(BUSY.0, false), (Failure::permanent(), true)] {
+        let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+        let clock = VirtualClock::new();
+        let breaker = retrier.breaker("gateway").unwrap();
+        breaker.open(clock.now(), Some(SECOND));
+        clock.advance(SECOND);
+        let calls = AtomicU32::new(0);
+        let policy = Policy::new(3, 60 * SECOND);
+        let layer = |name| Operation::idempotent(name, policy).with(&retrier).resource("gateway");
+        let outer = layer("outer").run(|_| async {
+            let middle = layer("middle").run(|_| async {
+                let inner = layer("inner").run(|_| async {
+                    calls.fetch_add(1, Ordering::Relaxed);
+                    Err::<(), _>(Failed(failure))
+                });
+                inner.await.map_err(|stopped| Failed(stopped.classify()))
+            });
+            middle.await.map_err(|stopped| Failed(stopped.classify()))
+        });
+        block_on(&clock, async { drop(outer.await) });
+        assert_eq!(calls.into_inner(), 1, "{failure}");
+        let state = breaker.state(clock.now());
+        assert_eq!(state == State::Closed, is_closed, "{failure}: {state}");
+        assert!(!matches!(state, State::HalfOpen { .. }), "{failure}: {state}");
+    }
 }

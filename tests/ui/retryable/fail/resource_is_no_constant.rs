@@ -18,6 +18,13 @@ impl Payments {
         Ok(1)
     }
 
+    const GATEWAY: &str = "gateway";
+
+    #[retryable(idempotent, max_attempts = 3, deadline = "5s", with = self.retries, resource = Self::GATEWAY)]
+    async fn of_self(&self) -> Result<u64, Stopped<std::io::Error>> {
+        Ok(1)
+    }
+
     #[retryable(idempotent, max_attempts = 3, deadline = "5s", with = self.retries, resource = GATEWAY)]
     async fn not_a_text(&self) -> Result<u64, Stopped<std::io::Error>> {
         Ok(1)
