@@ -9,7 +9,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use retry_core::clock::VirtualClock;
-use retry_core::{Backoff, Clock as _, Jitter, Operation, Policy, Retrier, StopReason, Stopped};
+use retry_core::{
+    Backoff, Breaker, Budget, Clock as _, Jitter, Kind, OnRefusal, Operation, Policy, Resource,
+    Retrier, StopReason, Stopped,
+};
 use retry_core_tests::{BUSY, Failed, block_on};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -124,4 +127,88 @@ fn at_a_nesting_limit_of_one_what_is_inside_does_not_retry() {
     let clock = VirtualClock::new();
     let alone = clock.clone().scope(operation(&retrier));
     assert_eq!(block_on(&clock, alone).unwrap_err().attempts(), 5);
+}
+
+/// An operation that waits leaves its waker with the switch, the timer, and the
+/// line of its budget, each for as long as it waits there.
+#[test]
+fn what_waits_no_longer_leaves_no_waker_behind() {
+    #[derive(Clone, Copy, Debug)]
+    enum Waits {
+        ForTime,
+        InLine,
+        ForTheBreaker,
+    }
+    /// What an operation may await: a minute of backoff, a token, a probe.
+    fn waiting(waits: Waits, clock: &VirtualClock) -> (Retrier, Operation) {
+        let resource = Resource::new("gateway").on_refusal(OnRefusal::Defer);
+        let resource = match waits {
+            Waits::ForTime => resource,
+            Waits::InLine => {
+                let budget = Budget::ratio(0.0).floor(1).size(1).fair_share(false);
+                let budget = budget.build().unwrap();
+                let now = clock.now();
+                budget.caller("another").take(Kind::Other, now).unwrap().spend();
+                resource.budget(budget)
+            }
+            Waits::ForTheBreaker => {
+                let breaker = Breaker::consecutive(1, Backoff::fixed(SECOND).jitter(Jitter::None));
+                resource.breaker(breaker).unwrap()
+            }
+        };
+        let retrier = Retrier::builder().clock(clock.clone()).resource(resource).unwrap().build();
+        let backoff = Backoff::fixed(SECOND / 10).jitter(Jitter::None);
+        let operation = Operation::idempotent("op", Policy::new(3, 3600 * SECOND).backoff(backoff));
+        (retrier.clone(), operation.with(&retrier).resource("gateway"))
+    }
+    for waits in [Waits::ForTime, Waits::InLine, Waits::ForTheBreaker] {
+        let clock = VirtualClock::manual();
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut cx = Context::from_waker(&waker);
+        let left = || Arc::strong_count(&woken) - 2;
+
+        // The wait ends: the next attempt finds nothing left of it.
+        let (_retrier, operation) = waiting(waits, &clock);
+        let found = std::sync::Mutex::new(Vec::new());
+        let running = operation.run(|_| async {
+            found.lock().unwrap().push(left());
+            Err::<(), _>(BUSY)
+        });
+        let mut running = Box::pin(running);
+        let mut most = 0;
+        for _ in 0..100 {
+            if running.as_mut().poll(&mut cx).is_ready() {
+                break;
+            }
+            // The switch's, the timer's, the line's: no more, however often it
+            // is polled.
+            most = most.max(left());
+            clock.advance(SECOND / 20);
+        }
+        assert_eq!(*found.lock().unwrap(), [0, 0, 0], "{waits:?}");
+        assert!((2..=3).contains(&most), "{waits:?}: {most}");
+        drop(running);
+        assert_eq!(left(), 0, "{waits:?}");
+
+        // It is dropped while it waits.
+        let (_retrier, operation) = waiting(waits, &clock);
+        let mut running = Box::pin(operation.run(|_| async { Err::<(), _>(BUSY) }));
+        for _ in 0..10 {
+            assert!(running.as_mut().poll(&mut cx).is_pending());
+            clock.advance(SECOND / 60);
+        }
+        assert!(left() > 0, "{waits:?}");
+        drop(running);
+        assert_eq!(left(), 0, "{waits:?}");
+
+        // It is switched off.
+        let (retrier, operation) = waiting(waits, &clock);
+        let mut running = Box::pin(operation.run(|_| async { Err::<(), _>(BUSY) }));
+        assert!(running.as_mut().poll(&mut cx).is_pending());
+        retrier.switch_off();
+        assert!(running.as_mut().poll(&mut cx).is_ready());
+        drop(running);
+        assert_eq!(left(), 0, "{waits:?}");
+    }
 }
