@@ -211,3 +211,39 @@ fn ten_thousand_keys_and_messages_add_no_series() {
         }
     }
 }
+
+/// A caller's name can come from a request: it is no label.
+#[test]
+fn a_thousand_callers_of_a_resource_add_no_series() {
+    let recorder = DebuggingRecorder::new();
+    let series = || -> BTreeSet<String> {
+        let snapshot = recorder.snapshotter().snapshot().into_vec();
+        snapshot.into_iter().map(|(key, ..)| format!("{}", key.key())).collect()
+    };
+    metrics::with_local_recorder(&recorder, || {
+        let waits = Backoff::fixed(10 * SECOND).jitter(Jitter::None);
+        let resource = Resource::new("gateway").budget(Budget::ratio(0.2).build().unwrap());
+        let resource = resource.breaker(Breaker::consecutive(2, waits)).unwrap();
+        let retrier =
+            Retrier::builder().observer(Metrics::new()).resource(resource).unwrap().build();
+        let clock = VirtualClock::new();
+        let charge_some = |tenants: std::ops::Range<u32>| {
+            for tenant in tenants {
+                let operation = operation(&retrier).resource("gateway");
+                let operation = operation.caller(format!("tenant-{tenant}"));
+                // One in two succeeds; of the others some are refused.
+                let running = operation.run(|_| async move {
+                    if tenant.is_multiple_of(2) { Ok(()) } else { Err(BUSY) }
+                });
+                let _ = block_on(&clock, running);
+            }
+            series()
+        };
+        let first = charge_some(0..100);
+        assert!(first.iter().any(|series| series.contains("resource = gateway")), "{first:#?}");
+        assert_eq!(charge_some(100..1000), first);
+    });
+    for name in series() {
+        assert!(!name.contains("tenant"), "{name}");
+    }
+}
