@@ -4,13 +4,15 @@
 
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures::future::join;
-use retry_core::breaker::{BreakerBuilder, State};
+use retry_core::breaker::{BreakerBuilder, State, Window};
 use retry_core::budget::BudgetBuilder;
 use retry_core::clock::VirtualClock;
 use retry_core::observe::{BreakerChanged, BreakerState, BudgetChanged, Deferred, Event, Recorder};
@@ -539,4 +541,133 @@ fn a_thousand_callers_draw_on_one_bucket() {
     assert_eq!(retries(Budget::ratio(0.0).floor(10).size(100).fair_share(false)), 1);
     let fair = retries(Budget::ratio(0.0).floor(10).size(100));
     assert!((1..=51).contains(&fair), "{fair}");
+}
+
+#[test]
+fn an_operation_waits_for_sixteen_tokens_at_most() {
+    let retrier = holding(resource().budget(narrow()).on_refusal(OnRefusal::Defer)).build();
+    let clock = VirtualClock::new();
+    let running = fails(operation(&retrier, policy(99)), Failure::transient());
+    let stopped = block_on(&clock, running).unwrap_err();
+    // The first attempt, the one that found a token, and those that waited.
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::BudgetExhausted, 18));
+    assert_eq!((stopped.deferrals().len(), clock.elapsed()), (16, 16 * SECOND));
+}
+
+/// A retrier whose breaker is half-open with so many places, and its clock.
+fn half_open(probes: u32) -> (Retrier, VirtualClock) {
+    let breaker = breaker().probes(probes).lease(5 * SECOND);
+    let retrier = holding(resource().breaker(breaker).unwrap()).build();
+    let clock = VirtualClock::manual();
+    retrier.breaker("gateway").unwrap().open(clock.now(), Some(SECOND));
+    clock.advance(SECOND);
+    (retrier, clock)
+}
+
+fn state(retrier: &Retrier, clock: &VirtualClock) -> State {
+    retrier.breaker("gateway").unwrap().state(clock.now())
+}
+
+#[test]
+fn of_a_hundred_operations_at_once_as_many_begin_as_there_are_probes() {
+    let (retrier, clock) = half_open(10);
+    let begun = AtomicU32::new(0);
+    let mut cx = Context::from_waker(Waker::noop());
+    let running = (0..100).map(|_| {
+        let running = operation(&retrier, policy(2)).run(|_| async {
+            begun.fetch_add(1, Ordering::Relaxed);
+            std::future::pending::<Result<(), Failed>>().await
+        });
+        let mut running = Box::pin(clock.clone().scope(running));
+        match running.as_mut().poll(&mut cx) {
+            Poll::Pending => Ok(running),
+            Poll::Ready(result) => Err(result.unwrap_err().reason()),
+        }
+    });
+    let (probes, refused): (Vec<_>, Vec<_>) = running.partition(Result::is_ok);
+    assert_eq!((probes.len(), begun.load(Ordering::Relaxed)), (10, 10));
+    assert!(refused.into_iter().all(|reason| reason.err() == Some(StopReason::CircuitOpen)));
+    drop(probes);
+    assert_eq!(state(&retrier, &clock), State::HalfOpen { free: 10 });
+}
+
+#[test]
+fn a_probe_that_says_nothing_gives_its_place_back() {
+    let (retrier, clock) = half_open(1);
+    let running = fails(operation(&retrier, policy(2)), Failure::unknown());
+    block_on(&clock, running).unwrap_err();
+    assert_eq!(state(&retrier, &clock), State::HalfOpen { free: 1 });
+    // Nor does an operation that stopped inside it say anything.
+    let running = operation(&retrier, policy(2)).run(|_| async {
+        fails(Operation::idempotent("inner", policy(1)), Failure::permanent()).await
+    });
+    block_on(&clock, running).unwrap_err();
+    assert_eq!(state(&retrier, &clock), State::HalfOpen { free: 1 });
+}
+
+#[test]
+fn a_probe_that_never_ends_holds_its_place_for_its_lease() {
+    let (retrier, clock) = half_open(1);
+    let mut cx = Context::from_waker(Waker::noop());
+    let hangs =
+        || operation(&retrier, policy(2)).run(|_| std::future::pending::<Result<(), Failed>>());
+    let mut first = pin!(clock.clone().scope(hangs()));
+    assert!(first.as_mut().poll(&mut cx).is_pending());
+    clock.advance(5 * SECOND - NS);
+    let mut refused = pin!(clock.clone().scope(hangs()));
+    assert!(refused.as_mut().poll(&mut cx).is_ready());
+    clock.advance(NS);
+    let mut second = pin!(clock.clone().scope(hangs()));
+    assert!(second.as_mut().poll(&mut cx).is_pending());
+}
+
+/// Between admission and the first poll of the body there is only the closure
+/// that makes the body.
+#[test]
+fn a_probe_whose_body_is_never_made_gives_its_place_back() {
+    let (retrier, clock) = half_open(1);
+    let running = operation(&retrier, policy(2))
+        .run(|_| -> std::future::Ready<Result<(), Failed>> { panic!("no body") });
+    let running = AssertUnwindSafe(clock.clone().scope(running));
+    catch_unwind(|| futures::executor::block_on(running)).unwrap_err();
+    assert_eq!(state(&retrier, &clock), State::HalfOpen { free: 1 });
+}
+
+#[test]
+fn an_attempt_that_began_while_closed_does_not_decide_the_probe() {
+    for result in [Ok(()), Err(Failed(Failure::transient()))] {
+        let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+        let clock = VirtualClock::manual();
+        let mut cx = Context::from_waker(Waker::noop());
+        let running = operation(&retrier, policy(1)).run(|_| async {
+            sleep(&clock, 2 * SECOND).await;
+            result
+        });
+        let mut running = pin!(clock.clone().scope(running));
+        assert!(running.as_mut().poll(&mut cx).is_pending());
+        retrier.breaker("gateway").unwrap().open(clock.now(), Some(SECOND));
+        clock.advance(2 * SECOND);
+        assert!(running.as_mut().poll(&mut cx).is_ready());
+        assert_eq!(state(&retrier, &clock), State::HalfOpen { free: 1 });
+    }
+}
+
+/// In a window of time, a success counts when it came and not when its attempt
+/// began.
+#[test]
+fn a_success_counts_when_the_attempt_ends() {
+    let window = Window::time(10 * SECOND);
+    let breaker = Breaker::rate(0.6, window.minimum(1), every(SECOND));
+    let retrier = holding(resource().breaker(breaker).unwrap()).build();
+    let clock = VirtualClock::new();
+    let running = operation(&retrier, policy(1)).run(|_| async {
+        sleep(&clock, 8 * SECOND).await;
+        Ok::<_, Failed>(())
+    });
+    block_on(&clock, running).unwrap();
+    block_on(&clock, sleep(&clock, 6 * SECOND));
+    let running = fails(operation(&retrier, policy(1)), Failure::transient());
+    block_on(&clock, running).unwrap_err();
+    // One of two.
+    assert_eq!(state(&retrier, &clock), State::Closed);
 }
