@@ -671,3 +671,18 @@ fn a_success_counts_when_the_attempt_ends() {
     // One of two.
     assert_eq!(state(&retrier, &clock), State::Closed);
 }
+
+/// The loop never does it; a caller who uses the budget alone may.
+#[test]
+fn a_token_that_is_refunded_before_it_is_spent_comes_back_once() {
+    let bench = Bench::new(Budget::aws_2_0());
+    let (caller, now) = (bench.budget.caller("op"), bench.clock.now());
+    let take = || caller.take(Kind::Other, now).unwrap();
+    take().spend();
+    take().refund();
+    assert_eq!(bench.tokens(), 495);
+    let mut token = take();
+    token.spend();
+    token.refund();
+    assert_eq!(bench.tokens(), 495);
+}
