@@ -686,3 +686,64 @@ fn a_token_that_is_refunded_before_it_is_spent_comes_back_once() {
     token.refund();
     assert_eq!(bench.tokens(), 495);
 }
+
+#[test]
+fn a_rejected_value_is_charged_as_a_failure() {
+    let budget = Budget::grpc(10, 0.5).build().unwrap();
+    let resource = resource().budget(budget.clone()).breaker(breaker()).unwrap();
+    let retrier = holding(resource).build();
+    let clock = VirtualClock::new();
+    let operation = operation(&retrier, policy(1)).reject(|_: &u8| true);
+    assert_eq!(block_on(&clock, operation.run(|_| async { Ok::<_, Failed>(7) })).unwrap(), 7);
+    assert!(matches!(state(&retrier, &clock), State::Open { .. }));
+    assert_eq!(budget.stats(clock.now()).tokens, 9);
+}
+
+/// Without a breaker of its own to tell, an inner operation tells by its stop.
+#[test]
+fn a_probe_learns_of_the_stop_of_an_operation_that_went_with_it() {
+    for (failure, opens) in [(Failure::transient(), true), (Failure::unknown(), false)] {
+        let (retrier, clock) = half_open(1);
+        let running =
+            operation(&retrier, policy(1)).run(|_| fails(operation(&retrier, policy(1)), failure));
+        let stopped = block_on(&clock, running).unwrap_err();
+        // The inner one was not refused.
+        assert_eq!(stopped.error().unwrap().attempts(), 1);
+        let state = state(&retrier, &clock);
+        assert_eq!(matches!(state, State::Open { .. }), opens, "{failure}: {state}");
+    }
+}
+
+/// To go with a probe is not to pass by a breaker that is open.
+#[test]
+fn an_operation_inside_another_on_one_resource_is_refused_where_it_is_open() {
+    let retrier = holding(resource().breaker(breaker()).unwrap()).build();
+    let clock = VirtualClock::new();
+    let running = operation(&retrier, policy(1)).run(|_| async {
+        retrier.breaker("gateway").unwrap().open(clock.now(), None);
+        recovers(operation(&retrier, policy(1)), 0).await
+    });
+    let stopped = block_on(&clock, running).unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::CircuitOpen);
+    assert_eq!(stopped.error().unwrap().attempts(), 0);
+}
+
+#[test]
+fn an_operation_inside_another_on_another_resource_is_on_its_own() {
+    let budget = half().build().unwrap();
+    let gateway = resource().budget(budget.clone()).breaker(breaker()).unwrap();
+    let retrier = holding(gateway).resource(Resource::new("bank")).unwrap().build();
+    let clock = VirtualClock::new();
+    let inside = || {
+        let bank = Operation::idempotent("bank", policy(1)).with(&retrier).resource("bank");
+        block_on(&clock, bank.run(|_| recovers(operation(&retrier, policy(1)), 0)))
+    };
+    inside().unwrap();
+    inside().unwrap();
+    assert_eq!(budget.stats(clock.now()).tokens, 1);
+    // All places are taken by another operation's probe.
+    retrier.breaker("gateway").unwrap().open(clock.now(), Some(SECOND));
+    block_on(&clock, sleep(&clock, SECOND));
+    let _probe = retrier.breaker("gateway").unwrap().admit(clock.now()).unwrap();
+    assert_eq!(inside().unwrap_err().reason(), StopReason::CircuitOpen);
+}
