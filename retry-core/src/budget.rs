@@ -217,7 +217,8 @@ impl fmt::Debug for Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Whole tokens, the stock included.
+    /// Whole tokens, the stock included. With many callers, or a long line, it
+    /// may be above the [`size`](BudgetBuilder::size).
     pub tokens: u64,
     /// Whole tokens without the stock: what the callers that there are can take
     /// between them. At 0 every one of them is refused.

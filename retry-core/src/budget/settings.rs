@@ -80,6 +80,11 @@ impl BudgetBuilder {
 
     /// Sets how many tokens the bucket holds. For [`Budget::ratio`] it is 10
     /// seconds of the floor if not set, and 100 where there is no floor.
+    ///
+    /// The bucket holds more in two cases. A share of several is never smaller
+    /// than two of the dearest retries, so that many callers together may hold
+    /// more. And what comes in for retries in line is kept until they are served
+    /// or leave, above the share where it is too small for them.
     pub fn size(self, tokens: u32) -> Self {
         Self { size: Some(tokens), ..self }
     }

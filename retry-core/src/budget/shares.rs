@@ -191,13 +191,16 @@ impl Shares {
         self.pour(beyond);
     }
 
-    /// Makes room for what a caller's waiting retries will cost.
+    /// Makes room for what a caller's waiting retries will cost, and for no
+    /// more: what those leave who wait no longer runs to the others.
     pub(super) fn queue(&mut self, at: usize, grains: u128) {
         self.settle(at);
         if let Some(member) = &mut self.members[at] {
             member.queued = grains;
         }
+        let beyond = self.cut(at);
         self.place(at);
+        self.pour(beyond);
     }
 
     /// What has to come in, at most, before a caller holds `grains`: its weight's
@@ -394,6 +397,22 @@ mod tests {
         let callers: Vec<usize> = (0..1000).map(|_| shares.join(1)).collect();
         shares.pour(3000 * TOKEN);
         assert!(callers.into_iter().all(|at| take_all(&mut shares, at) == 2));
+    }
+
+    #[test]
+    fn a_share_holds_what_its_line_costs_and_no_longer_than_that() {
+        let mut shares = full(30);
+        let [waits, other] = [1, 1].map(|weight| shares.join(weight));
+        shares.queue(waits, 50 * TOKEN);
+        shares.pour(1000 * TOKEN);
+        assert_eq!(shares.held(waits), 50 * TOKEN);
+        assert_eq!(take_all(&mut shares, other), 10);
+        shares.queue(waits, 42 * TOKEN);
+        // What the eight leave is lent, as all that finds a share full.
+        assert_eq!(take_all(&mut shares, other), 8);
+        shares.queue(waits, 0);
+        assert_eq!((shares.held(waits), shares.held(other)), (10 * TOKEN, 10 * TOKEN));
+        assert_eq!(shares.total(), 30 * TOKEN);
     }
 
     #[test]

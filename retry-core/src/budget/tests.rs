@@ -488,6 +488,33 @@ fn a_reservation_waits_for_the_capacity_too() {
     assert!(poll(&mut place, &woken, moved).is_ready());
 }
 
+/// While first attempts use up the capacity, tokens come in for a long line.
+#[test]
+fn what_a_line_was_promised_is_nobodys_when_it_gives_up() {
+    let budget = Budget::ratio(0.0).floor(10).size(100).capacity(100, 0.5).build().unwrap();
+    let (caller, other, begin) = (budget.caller("get"), budget.caller("list"), start());
+    take_all(&caller, begin);
+    let busy = |at| (0..100).for_each(|_| other.first_attempt(at));
+    busy(begin);
+    let mut places: Vec<_> =
+        (0..1000).map(|_| caller.reserve(Kind::Other, begin).unwrap()).collect();
+    for tenths in 1..=3000 {
+        busy(begin + SECOND / 10 * tenths);
+    }
+    let now = begin + 300 * SECOND;
+    let stats = budget.stats(now);
+    assert_eq!(stats.waiting, 1000);
+    // A token for each in line; the other share and the stock are a third each.
+    assert_eq!(stats.tokens, 1000 + 66);
+    places.truncate(10);
+    assert_eq!(budget.stats(now).tokens, 100);
+    drop(places);
+    assert_eq!(budget.stats(now).tokens, 100);
+    let later = now + 2 * SECOND;
+    let taken: usize = (0..60).map(|second| take_all(&caller, later + second * SECOND)).sum();
+    assert!(taken <= 100 + 600, "{taken}");
+}
+
 proptest! {
     /// The time that a refusal names is enough, and the nanosecond before it is
     /// not, where the others leave nothing.
