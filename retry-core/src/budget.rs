@@ -300,7 +300,7 @@ impl Caller {
             match book.grant(&self.shared, place, cost) {
                 Ok(granted) => Ok(self.token(cost, granted)),
                 Err(lack) => {
-                    let next = book.next(&self.shared, place, cost, lack);
+                    let next = book.next(&self.shared, place, cost);
                     Err(self.shared.refuse(lack, next, at))
                 }
             }
@@ -327,7 +327,7 @@ impl Caller {
                 Err(lack) => lack,
             };
             let refusal = |next| self.shared.refuse(lack, next, at);
-            let next = book.next(&self.shared, place, cost, lack);
+            let next = book.next(&self.shared, place, cost);
             let Some(until) = next.and_then(|next| self.shared.instant(next)) else {
                 return Err(refusal(None));
             };

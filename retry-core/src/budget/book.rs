@@ -91,6 +91,8 @@ struct Place {
     number: u64,
     cost: u128,
     waker: Option<Waker>,
+    /// The time that its holder waits for, if one was known.
+    told: Option<Nanos>,
 }
 
 /// What its holder keeps of a place in line.
@@ -255,23 +257,18 @@ impl Book {
         Ok(self.time)
     }
 
-    /// When `cost` is there behind all who wait, or `None` where only calls bring
-    /// it.
-    pub(super) fn next(
-        &mut self,
-        shared: &Shared,
-        place: usize,
-        cost: u128,
-        lack: Lack,
-    ) -> Option<Nanos> {
-        if lack == Lack::Successes {
-            return None;
-        }
+    /// When `cost` is there behind all who wait, or `None` where only calls can
+    /// bring it.
+    pub(super) fn next(&mut self, shared: &Shared, place: usize, cost: u128) -> Option<Nanos> {
         let ahead: u128 = self.lines.get(&place).into_iter().flatten().map(|it| it.cost).sum();
         self.when(shared, place, ahead.saturating_add(cost))
     }
 
     fn when(&mut self, shared: &Shared, place: usize, grains: u128) -> Option<Nanos> {
+        let held = self.shares.held(place);
+        if shared.scheme.threshold.is_some_and(|threshold| held <= threshold) {
+            return None;
+        }
         let shortfall = self.shares.shortfall(place, grains);
         let tokens = match (shortfall, u128::from(shared.scheme.floor) << 32) {
             (0, _) => self.time,
@@ -286,7 +283,12 @@ impl Book {
     pub(super) fn wait(&mut self, shared: &Shared, line: usize, cost: u128) -> Ticket {
         let number = self.tickets;
         self.tickets += 1;
-        self.lines.entry(line).or_default().push_back(Place { number, cost, waker: None });
+        self.lines.entry(line).or_default().push_back(Place {
+            number,
+            cost,
+            waker: None,
+            told: None,
+        });
         self.make_room(line);
         // From here on, who brings something in serves the line. What came in
         // just before is let in by the holder's first poll.
@@ -315,7 +317,19 @@ impl Book {
                 self.served.insert(place.number, granted);
                 self.woken.extend(place.waker);
             }
+            self.tell(shared, line);
             self.close(shared, line);
+        }
+    }
+
+    /// Wakes the first in line where it knows no time to wait for and now has one.
+    fn tell(&mut self, shared: &Shared, line: usize) {
+        if let Some(first) = self.lines.get(&line).and_then(VecDeque::front)
+            && first.told.is_none()
+            && self.when(shared, line, first.cost).is_some()
+            && let Some(first) = self.lines.get_mut(&line).and_then(VecDeque::front_mut)
+        {
+            self.woken.extend(first.waker.take());
         }
     }
 
@@ -341,16 +355,16 @@ impl Book {
         if let Some(granted) = self.served.remove(&ticket.number) {
             return (Ok(granted), Some(waker));
         }
-        let mut needed = 0_u128;
-        let mut before = None;
-        for place in self.lines.get_mut(&ticket.line).into_iter().flatten() {
-            needed = needed.saturating_add(place.cost);
-            if place.number == ticket.number {
-                before = place.waker.replace(waker);
-                break;
-            }
-        }
-        (Err(self.when(shared, ticket.line, needed)), before)
+        let places = self.lines.get(&ticket.line).into_iter().flatten();
+        let needed = places.take_while(|place| place.number <= ticket.number);
+        let needed = needed.map(|place| place.cost).sum();
+        let told = self.when(shared, ticket.line, needed);
+        let mut places = self.lines.get_mut(&ticket.line).into_iter().flatten();
+        let before = places.find(|place| place.number == ticket.number).and_then(|place| {
+            place.told = told;
+            place.waker.replace(waker)
+        });
+        (Err(told), before)
     }
 
     /// Gives up a place in line, or the token that it led to.

@@ -15,7 +15,8 @@ use crate::nanos::Nanos;
 /// caller, places are served in the order in which they were taken. Dropped, it
 /// gives up its place or its token, and those behind move up.
 ///
-/// Wait for both, the time and the waker, and ask again at either:
+/// Wait for both, the time and the waker, and ask again at either. Who has a
+/// deadline gives up where [`at`](Self::at) is past it, as operations do:
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -80,6 +81,10 @@ impl Reservation {
     /// It becomes earlier when those ahead give up. It becomes later only when
     /// another caller joins, or when first attempts use up the capacity: then
     /// [`poll_ready`](Self::poll_ready) is pending at the old time.
+    ///
+    /// Where no time is known any more it is 292 years away, later than any
+    /// deadline: in the scheme of gRPC, when failures bring the bucket to its
+    /// threshold. Calls that bring the tokens back wake.
     pub const fn at(&self) -> Instant {
         self.at
     }
@@ -111,7 +116,9 @@ impl Reservation {
         match polled {
             Ok(granted) => Poll::Ready(self.caller.token(self.cost, granted)),
             Err(next) => {
-                self.at = next.and_then(|next: Nanos| shared.instant(next)).unwrap_or(self.at);
+                // A time that has passed already would be waited for again and again.
+                let at = shared.instant(next.unwrap_or(Nanos::MAX));
+                self.at = at.or_else(|| shared.instant(Nanos::MAX)).unwrap_or(self.at);
                 self.state = State::Waiting(ticket);
                 Poll::Pending
             }

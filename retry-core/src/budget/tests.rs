@@ -1,5 +1,7 @@
 //! A budget as the loop uses it.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -8,6 +10,8 @@ use futures::task::{ArcWake, waker};
 use proptest::prelude::*;
 
 use super::*;
+use crate::clock::{Clock, VirtualClock};
+use crate::{Backoff, Classify, OnRefusal, Operation, Policy, Resource, Retrier, StopReason};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -486,6 +490,68 @@ fn a_reservation_waits_for_the_capacity_too() {
     let moved = place.at();
     assert_eq!(moved, now + SECOND * 25 / 16);
     assert!(poll(&mut place, &woken, moved).is_ready());
+}
+
+#[test]
+fn who_waits_for_a_permit_under_the_threshold_waits_for_calls_alone() {
+    let budget = Budget::grpc(10, 1.0).capacity(1, 0.0).build().unwrap();
+    let (caller, now) = (budget.caller("get"), start());
+    caller.first_attempt(now);
+    let mut place = caller.reserve(Kind::Other, now).unwrap();
+    let woken = std::sync::Arc::default();
+    assert!(poll(&mut place, &woken, now).is_pending());
+    let permit = now + SECOND * 17 / 16;
+    assert_eq!(place.at(), permit);
+    (0..8).for_each(|_| caller.failed(&Failure::transient(), now));
+    // At the time that was said, none is known any more.
+    assert!(poll(&mut place, &woken, permit).is_pending());
+    assert!(place.at() > now + Duration::from_secs(86_400 * 365 * 290));
+    assert_eq!(caller.reserve(Kind::Other, permit).unwrap_err().next(), None);
+    assert_eq!(woken.times(), 0);
+    // Over the threshold again, but first attempts have used up the capacity.
+    caller.first_attempt(permit);
+    (0..4).for_each(|_| caller.succeeded(1, permit));
+    assert_eq!(woken.times(), 1);
+    assert!(poll(&mut place, &woken, permit).is_pending());
+    let at = place.at();
+    assert!(at <= permit + SECOND * 17 / 16);
+    assert!(poll(&mut place, &woken, at).is_ready());
+}
+
+#[test]
+fn an_operation_in_line_stops_when_no_time_is_known_any_more() {
+    let budget = Budget::grpc(10, 0.1).capacity(1, 0.0).build().unwrap();
+    let resource = Resource::new("gateway").budget(budget.clone()).on_refusal(OnRefusal::Defer);
+    let retrier = Retrier::builder().resource(resource).unwrap().build();
+    let clock = VirtualClock::new();
+    let policy = Policy::new(9, 60 * SECOND).backoff(Backoff::fixed(SECOND / 100));
+    let operation = Operation::idempotent("get", policy).with(&retrier).resource("gateway");
+    let running = operation.run(|_| async { Err::<(), _>(Busy) });
+    let mut running = pin!(clock.clone().scope(running));
+    let others = budget.caller("others");
+    let mut failed = false;
+    for _ in 0..100 {
+        let polled = running.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        if let Poll::Ready(stopped) = polled {
+            assert_eq!(stopped.unwrap_err().reason(), StopReason::BudgetExhausted);
+            assert!(failed && clock.elapsed() < 2 * SECOND);
+            return;
+        }
+        if !failed && budget.stats(clock.now()).waiting > 0 {
+            (0..8).for_each(|_| others.failed(&Failure::transient(), clock.now()));
+            failed = true;
+        }
+    }
+    panic!("it polls without end");
+}
+
+#[derive(Debug)]
+struct Busy;
+
+impl Classify for Busy {
+    fn classify(&self) -> Failure {
+        Failure::transient()
+    }
 }
 
 /// While first attempts use up the capacity, tokens come in for a long line.
