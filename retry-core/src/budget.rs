@@ -81,6 +81,7 @@ mod empty;
 mod error;
 #[cfg(all(test, retry_loom))]
 mod interleavings;
+mod line;
 mod reservation;
 mod settings;
 mod shares;

@@ -1,12 +1,13 @@
 //! What stands under a budget's lock: time, the shares, the callers' names, and
 //! who waits.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::task::Waker;
 
 use super::capacity::Retries;
 use super::empty::Lack;
+use super::line::Line;
 use super::settings::Scheme;
 use super::shares::{Shares, TOKEN};
 use super::{FORGET_AFTER, Shared, Stats, WAITED_FOR};
@@ -79,20 +80,10 @@ pub(super) struct Book {
     names: HashMap<Box<str>, Arc<Slot>>,
     folded: u64,
     swept: Nanos,
-    lines: BTreeMap<usize, VecDeque<Place>>,
+    lines: BTreeMap<usize, Line>,
     /// Served and not yet fetched.
     served: HashMap<u64, Nanos>,
     tickets: u64,
-}
-
-/// A place in line.
-#[derive(Debug)]
-struct Place {
-    number: u64,
-    cost: u128,
-    waker: Option<Waker>,
-    /// The time that its holder waits for, if one was known.
-    told: Option<Nanos>,
 }
 
 /// What its holder keeps of a place in line.
@@ -126,7 +117,7 @@ impl Book {
             held: whole(self.shares.beside_stock()),
             callers: usize::try_from(self.shares.count()).unwrap_or(usize::MAX),
             folded: self.folded,
-            waiting: self.lines.values().map(VecDeque::len).sum(),
+            waiting: self.lines.values().map(Line::len).sum(),
         }
     }
 
@@ -221,8 +212,9 @@ impl Book {
         self.names.retain(|_, slot| keeps(slot));
         if left {
             // Who is left has a larger part of the floor.
-            let waiting = self.lines.values_mut().flatten();
-            self.woken.extend(waiting.filter_map(|place| place.waker.take()));
+            self.lines.values_mut().for_each(Line::has_news);
+            let lines: Vec<usize> = self.lines.keys().copied().collect();
+            lines.into_iter().for_each(|line| self.tell(shared, line));
         }
     }
 
@@ -260,7 +252,7 @@ impl Book {
     /// When `cost` is there behind all who wait, or `None` where only calls can
     /// bring it.
     pub(super) fn next(&mut self, shared: &Shared, place: usize, cost: u128) -> Option<Nanos> {
-        let ahead: u128 = self.lines.get(&place).into_iter().flatten().map(|it| it.cost).sum();
+        let ahead = self.lines.get(&place).map_or(0, Line::total);
         self.when(shared, place, ahead.saturating_add(cost))
     }
 
@@ -283,12 +275,7 @@ impl Book {
     pub(super) fn wait(&mut self, shared: &Shared, line: usize, cost: u128) -> Ticket {
         let number = self.tickets;
         self.tickets += 1;
-        self.lines.entry(line).or_default().push_back(Place {
-            number,
-            cost,
-            waker: None,
-            told: None,
-        });
+        self.lines.entry(line).or_default().join(number, cost);
         self.make_room(line);
         // From here on, who brings something in serves the line. What came in
         // just before is let in by the holder's first poll.
@@ -298,7 +285,7 @@ impl Book {
 
     /// Lets a share hold what its line will cost, however late it is served.
     fn make_room(&mut self, line: usize) {
-        let cost = self.lines.get(&line).into_iter().flatten().map(|place| place.cost).sum();
+        let cost = self.lines.get(&line).map_or(0, Line::total);
         self.shares.queue(line, cost);
     }
 
@@ -309,34 +296,34 @@ impl Book {
         }
         let lines: Vec<usize> = self.lines.keys().copied().collect();
         for line in lines {
-            while let Some(cost) =
-                self.lines.get(&line).and_then(|places| Some(places.front()?.cost))
+            while let Some(cost) = self.lines.get(&line).and_then(Line::first_cost)
                 && let Ok(granted) = self.take(shared, line, cost)
-                && let Some(place) = self.lines.get_mut(&line).and_then(VecDeque::pop_front)
+                && let Some((number, waker)) = self.lines.get_mut(&line).and_then(Line::serve)
             {
-                self.served.insert(place.number, granted);
-                self.woken.extend(place.waker);
+                self.served.insert(number, granted);
+                self.woken.extend(waker);
             }
             self.tell(shared, line);
             self.close(shared, line);
         }
     }
 
-    /// Wakes the first in line where it knows no time to wait for and now has one.
+    /// Wakes the first in line where it waits for a later time than it has to.
     fn tell(&mut self, shared: &Shared, line: usize) {
-        if let Some(first) = self.lines.get(&line).and_then(VecDeque::front)
-            && first.told.is_none()
-            && self.when(shared, line, first.cost).is_some()
-            && let Some(first) = self.lines.get_mut(&line).and_then(VecDeque::front_mut)
+        if let Some(waiting) = self.lines.get(&line)
+            && waiting.first_knows_less()
+            && let Some(cost) = waiting.first_cost()
+            && let Some(at) = self.when(shared, line, cost)
+            && let Some(waiting) = self.lines.get_mut(&line)
         {
-            self.woken.extend(first.waker.take());
+            self.woken.extend(waiting.wake_first(at));
         }
     }
 
     /// After places were removed from a line.
     fn close(&mut self, shared: &Shared, line: usize) {
         self.make_room(line);
-        if self.lines.get(&line).is_some_and(VecDeque::is_empty) {
+        if self.lines.get(&line).is_some_and(|line| line.len() == 0) {
             self.lines.remove(&line);
         }
         if self.lines.is_empty() {
@@ -355,16 +342,13 @@ impl Book {
         if let Some(granted) = self.served.remove(&ticket.number) {
             return (Ok(granted), Some(waker));
         }
-        let places = self.lines.get(&ticket.line).into_iter().flatten();
-        let needed = places.take_while(|place| place.number <= ticket.number);
-        let needed = needed.map(|place| place.cost).sum();
-        let told = self.when(shared, ticket.line, needed);
-        let mut places = self.lines.get_mut(&ticket.line).into_iter().flatten();
-        let before = places.find(|place| place.number == ticket.number).and_then(|place| {
-            place.told = told;
-            place.waker.replace(waker)
-        });
-        (Err(told), before)
+        let needed = self.lines.get(&ticket.line).map(|line| line.cost_up_to(ticket.number));
+        let at = needed.and_then(|needed| self.when(shared, ticket.line, needed));
+        let unused = match self.lines.get_mut(&ticket.line) {
+            Some(line) => line.tell(ticket.number, at, waker),
+            None => Some(waker),
+        };
+        (Err(at), unused)
     }
 
     /// Gives up a place in line, or the token that it led to.
@@ -379,15 +363,10 @@ impl Book {
             self.give(shared, slot, cost, Some(granted));
             return None;
         }
-        let places = self.lines.get_mut(&ticket.line)?;
-        let at = places.iter().position(|place| place.number == ticket.number)?;
-        let gone = places.remove(at)?;
-        // Those behind are served earlier than they know.
-        let behind = places.iter_mut().skip(at).filter_map(|place| place.waker.take());
-        self.woken.extend(behind);
+        let waker = self.lines.get_mut(&ticket.line)?.give_up(ticket.number);
         self.close(shared, ticket.line);
         self.serve(shared);
-        gone.waker
+        waker
     }
 
     /// Gives back what a retry took. One that was granted at `not_made` and not

@@ -78,7 +78,8 @@ impl Reservation {
 
     /// When the token is there at the latest, as far as is known.
     ///
-    /// It becomes earlier when those ahead give up. It becomes later only when
+    /// It becomes earlier when those ahead give up; who is not the first in line
+    /// learns it when it asks, or becomes the first. It becomes later only when
     /// another caller joins, or when first attempts use up the capacity: then
     /// [`poll_ready`](Self::poll_ready) is pending at the old time.
     ///
@@ -95,8 +96,8 @@ impl Reservation {
     }
 
     /// The token, once it is there; after that, never again. Pending, it wakes
-    /// when the token has come or [`at`](Self::at) has become earlier, but not
-    /// when time has passed: that is a timer's task.
+    /// when the token has come, and the first in line when [`at`](Self::at) has
+    /// become earlier, but not when time has passed: that is a timer's task.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Token> {
         let ticket = match std::mem::replace(&mut self.state, State::Taken) {
             State::Taken => return Poll::Pending,

@@ -448,7 +448,8 @@ fn who_gives_up_lets_those_behind_move_up() {
     assert!(poll(&mut first, &woken, now).is_pending());
     assert!(poll(&mut third, &woken, now).is_pending());
     drop(second);
-    assert_eq!(woken.times(), 1);
+    // Only the first in line is told at once, and its time is the same.
+    assert_eq!(woken.times(), 0);
     assert!(poll(&mut third, &woken, now).is_pending());
     assert_eq!(third.at(), now + SECOND / 10 * 2);
     // Served, not fetched, and given up.
@@ -457,6 +458,72 @@ fn who_gives_up_lets_those_behind_move_up() {
     drop(first);
     assert!(poll(&mut third, &woken, at).is_ready());
     assert!(granted(&caller, Kind::Other, at));
+}
+
+#[test]
+fn who_becomes_the_first_learns_that_those_ahead_gave_up() {
+    let budget = Budget::ratio(0.0).build().unwrap();
+    let (caller, now) = (budget.caller("get"), start());
+    take_all(&caller, now);
+    let woken = std::sync::Arc::default();
+    let mut places: Vec<_> = (0..5).map(|_| caller.reserve(Kind::Other, now).unwrap()).collect();
+    for place in &mut places {
+        assert!(poll(place, &woken, now).is_pending());
+    }
+    let mut last = places.pop().unwrap();
+    assert_eq!(last.at(), now + SECOND / 10 * 5);
+    // In the middle: the first is served at its time, and then the last knows.
+    drop(places.drain(1..));
+    assert_eq!(woken.times(), 0);
+    let at = now + SECOND / 10;
+    assert!(granted_in_line(&mut places[0], at));
+    assert_eq!(woken.times(), 1 + 1);
+    assert!(poll(&mut last, &woken, at).is_pending());
+    assert_eq!(last.at(), now + SECOND / 10 * 2);
+    // At the front: the next is woken alone.
+    let mut more = [(); 2].map(|()| caller.reserve(Kind::Other, at).unwrap());
+    for place in &mut more {
+        assert!(poll(place, &woken, at).is_pending());
+    }
+    drop(last);
+    assert_eq!(woken.times(), 1);
+    assert!(poll(&mut more[0], &woken, at).is_pending());
+    assert_eq!(more[0].at(), now + SECOND / 10 * 2);
+}
+
+fn granted_in_line(place: &mut Reservation, now: Instant) -> bool {
+    match place.poll_ready(&mut Context::from_waker(Waker::noop()), now) {
+        Poll::Ready(mut token) => {
+            token.spend();
+            true
+        }
+        Poll::Pending => false,
+    }
+}
+
+/// Each of a long line polls and gives up, from the front and from the back: at
+/// a cost that grew with its length this would take minutes.
+#[test]
+fn a_long_line_polls_and_gives_up_at_once() {
+    let budget = Budget::ratio(0.0).floor(1).size(1).build().unwrap();
+    let (caller, now) = (budget.caller("get"), start());
+    take_all(&caller, now);
+    let mut places: std::collections::VecDeque<_> =
+        (0..50_000).map(|_| caller.reserve(Kind::Other, now).unwrap()).collect();
+    let woken = std::sync::Arc::default();
+    for place in &mut places {
+        assert!(poll(place, &woken, now).is_pending());
+    }
+    while let Some(first) = places.pop_front() {
+        drop((first, places.pop_back()));
+        // The next one, at most.
+        assert!(woken.times() <= 1);
+        if let Some(first) = places.front_mut() {
+            assert!(poll(first, &woken, now).is_pending());
+            assert_eq!(first.at(), now + SECOND);
+        }
+    }
+    assert_eq!((budget.stats(now).waiting, budget.stats(now).tokens), (0, 0));
 }
 
 #[test]
