@@ -68,9 +68,14 @@
 //!
 //! A first attempt, and a success, is one atomic addition (with a capacity, and
 //! one compare-and-swap). A retry takes a lock once: it is decided after a
-//! failure, when nobody is in a hurry. Only the callers that are full or waiting
-//! are looked at there, so its cost does not grow with the number of callers.
-//! Shares are computed anew when a caller joins or leaves, at no other call.
+//! failure, when nobody is in a hurry. Only the callers that have become full and
+//! those who are served are looked at there, so its cost does not grow with the
+//! number of callers. Shares are computed anew when a caller joins or leaves, at
+//! no other call.
+//!
+//! While somebody waits in line, a first attempt and a success take the lock too.
+//! To join a line, to ask and to give up takes a number of steps that grows with
+//! the logarithm of its length.
 //!
 //! No clock is read and no floating point is kept: a token is a whole number of
 //! grains, and a time that seems to run back is ignored.

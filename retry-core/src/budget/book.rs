@@ -81,6 +81,10 @@ pub(super) struct Book {
     folded: u64,
     swept: Nanos,
     lines: BTreeMap<usize, Line>,
+    /// The lines whose first could be served, had it a permit, by their turns.
+    /// Empty without a capacity.
+    turns: BTreeMap<u64, usize>,
+    next_turn: u64,
     /// Served and not yet fetched.
     served: HashMap<u64, Nanos>,
     tickets: u64,
@@ -105,6 +109,8 @@ impl Book {
             folded: 0,
             swept: Nanos::ZERO,
             lines: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            next_turn: 0,
             served: HashMap::new(),
             tickets: 0,
         }
@@ -240,7 +246,7 @@ impl Book {
             return Err(Lack::Tokens);
         }
         if let Some(capacity) = &shared.capacity {
-            if capacity.next(&self.retries, self.time) > self.time {
+            if !capacity.has_room(&self.retries, self.time) {
                 return Err(Lack::Permits(capacity.permits()));
             }
             self.retries.count(self.time);
@@ -275,37 +281,81 @@ impl Book {
     pub(super) fn wait(&mut self, shared: &Shared, line: usize, cost: u128) -> Ticket {
         let number = self.tickets;
         self.tickets += 1;
-        self.lines.entry(line).or_default().join(number, cost);
-        self.make_room(line);
+        let waiting = self.lines.entry(line).or_default();
+        waiting.join(number, cost);
+        let is_first = waiting.len() == 1;
+        self.shares.queue(line, waiting.total());
+        if is_first {
+            self.await_tokens(shared, line);
+        }
         // From here on, who brings something in serves the line. What came in
         // just before is let in by the holder's first poll.
         shared.income.fetch_or(WAITED_FOR, Ordering::Relaxed);
         Ticket { number, line }
     }
 
-    /// Lets a share hold what its line will cost, however late it is served.
-    fn make_room(&mut self, line: usize) {
-        let cost = self.lines.get(&line).map_or(0, Line::total);
-        self.shares.queue(line, cost);
+    /// Serves those who wait, first come first served within a caller. It looks at
+    /// no other lines than those that it serves; where permits are short, the
+    /// lines take turns.
+    fn serve(&mut self, shared: &Shared) {
+        loop {
+            self.give_turns(shared);
+            let Some((_, &line)) = self.turns.first_key_value() else { return };
+            let Some(cost) = self.lines.get(&line).and_then(Line::first_cost) else { return };
+            match self.take(shared, line, cost) {
+                Ok(granted) => {
+                    if let Some((number, waker)) = self.lines.get_mut(&line).and_then(Line::serve) {
+                        self.served.insert(number, granted);
+                        self.woken.extend(waker);
+                    }
+                    self.await_tokens(shared, line);
+                    self.moved_up(shared, line);
+                }
+                Err(Lack::Permits(_)) => return,
+                // A failure has taken them since.
+                Err(_) => self.await_tokens(shared, line),
+            }
+        }
     }
 
-    /// Serves those who wait, first come first served within a caller.
-    fn serve(&mut self, shared: &Shared) {
-        if self.lines.is_empty() {
-            return;
-        }
-        let lines: Vec<usize> = self.lines.keys().copied().collect();
-        for line in lines {
-            while let Some(cost) = self.lines.get(&line).and_then(Line::first_cost)
-                && let Ok(granted) = self.take(shared, line, cost)
-                && let Some((number, waker)) = self.lines.get_mut(&line).and_then(Line::serve)
-            {
-                self.served.insert(number, granted);
-                self.woken.extend(waker);
+    /// Gives a turn to each line whose first holds its tokens now.
+    fn give_turns(&mut self, shared: &Shared) {
+        while let Some(line) = self.shares.next_content() {
+            let Some(waiting) = self.lines.get_mut(&line) else { continue };
+            waiting.turn = Some(self.next_turn);
+            self.turns.insert(self.next_turn, line);
+            self.next_turn += 1;
+            if shared.capacity.is_some() {
+                // It may have to wait for a permit, for less long than it knows.
+                waiting.has_news();
+                self.tell(shared, line);
             }
-            self.tell(shared, line);
-            self.close(shared, line);
         }
+    }
+
+    /// Lets the first in line wait for its tokens. The line has no turn until then.
+    fn await_tokens(&mut self, shared: &Shared, line: usize) {
+        let wants = self.wants(shared, line);
+        if let Some(turn) = self.lines.get_mut(&line).and_then(|line| line.turn.take()) {
+            self.turns.remove(&turn);
+        }
+        self.shares.want(line, wants);
+    }
+
+    /// Lets the first in line wait for its tokens, unless it has them: then the
+    /// line keeps its turn.
+    fn keep_turn(&mut self, shared: &Shared, line: usize) {
+        let has_turn = self.lines.get(&line).is_some_and(|line| line.turn.is_some());
+        let wants = self.wants(shared, line);
+        if !has_turn || wants.is_none_or(|wants| self.shares.held(line) < wants) {
+            self.await_tokens(shared, line);
+        }
+    }
+
+    /// What a share has to hold for the first in its line.
+    fn wants(&self, shared: &Shared, line: usize) -> Option<u128> {
+        let least = shared.scheme.threshold.map_or(0, |threshold| threshold + 1);
+        self.lines.get(&line).and_then(Line::first_cost).map(|cost| cost.max(least))
     }
 
     /// Wakes the first in line where it waits for a later time than it has to.
@@ -320,10 +370,12 @@ impl Book {
         }
     }
 
-    /// After places were removed from a line.
-    fn close(&mut self, shared: &Shared, line: usize) {
-        self.make_room(line);
-        if self.lines.get(&line).is_some_and(|line| line.len() == 0) {
+    /// After a place was removed from a line.
+    fn moved_up(&mut self, shared: &Shared, line: usize) {
+        self.tell(shared, line);
+        let Some(waiting) = self.lines.get(&line) else { return };
+        self.shares.queue(line, waiting.total());
+        if waiting.len() == 0 {
             self.lines.remove(&line);
         }
         if self.lines.is_empty() {
@@ -364,7 +416,8 @@ impl Book {
             return None;
         }
         let waker = self.lines.get_mut(&ticket.line)?.give_up(ticket.number);
-        self.close(shared, ticket.line);
+        self.keep_turn(shared, ticket.line);
+        self.moved_up(shared, ticket.line);
         self.serve(shared);
         waker
     }

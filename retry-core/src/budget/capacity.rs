@@ -51,20 +51,30 @@ impl Capacity {
         let _ = self.firsts[index(tick)].fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
     }
 
+    /// Whether one more retry has room.
+    pub(super) fn has_room(&self, retries: &Retries, now: Nanos) -> bool {
+        self.room(retries)(now.get() / TICK)
+    }
+
     /// When one more retry has room, if no further first attempt is made: `now`
     /// where it has room at once.
     pub(super) fn next(&self, retries: &Retries, now: Nanos) -> Nanos {
         let tick = now.get() / TICK;
-        let firsts = self.firsts.each_ref().map(|slot| Slot(slot.load(Ordering::Relaxed)));
-        let has_room = |later: u64| {
-            let room = self.permits.saturating_sub(sum(&firsts, tick + later));
-            sum(&retries.0, tick + later) < room.min(self.retries)
-        };
-        if has_room(0) {
+        let has_room = self.room(retries);
+        if has_room(tick) {
             return now;
         }
-        let later = (1..TICKS).find(|&later| has_room(later)).unwrap_or(TICKS);
+        let later = (1..TICKS).find(|&later| has_room(tick + later)).unwrap_or(TICKS);
         Nanos::saturating(u128::from(tick + later) * u128::from(TICK))
+    }
+
+    /// Whether there is room at a tick, as far as is known now.
+    fn room(&self, retries: &Retries) -> impl Fn(u64) -> bool {
+        let firsts = self.firsts.each_ref().map(|slot| Slot(slot.load(Ordering::Relaxed)));
+        move |tick| {
+            let room = self.permits.saturating_sub(sum(&firsts, tick));
+            sum(&retries.0, tick) < room.min(self.retries)
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Line {
     total: u128,
     /// How often its places became earlier than their holders were told.
     news: u64,
+    /// Its turn among the lines whose first could be served, had it a permit.
+    pub(super) turn: Option<u64>,
 }
 
 #[derive(Debug)]

@@ -18,7 +18,8 @@
 //! weight times the rise since. Callers who are not full stand in the order of
 //! the levels at which they will be: a drop moves past those that it fills, and
 //! no others. What is smaller than one step of the level is carried over to the
-//! next drop, so nothing is lost to rounding.
+//! next drop, so nothing is lost to rounding. Callers who wait stand likewise in
+//! the order of the levels at which they hold what they wait for.
 
 use std::collections::BTreeSet;
 
@@ -48,6 +49,8 @@ pub(super) struct Shares {
     rising_weight: u128,
     /// Where each of those will be full.
     rising: BTreeSet<(u128, usize)>,
+    /// Where each of those who wait will hold what it wants.
+    awaited: BTreeSet<(u128, usize)>,
 }
 
 #[derive(Debug)]
@@ -60,6 +63,9 @@ struct Member {
     /// The level at which `held` was right.
     mark: u128,
     full_at: Option<u128>,
+    /// What it waits for.
+    wants: Option<u128>,
+    awaited_at: Option<u128>,
 }
 
 impl Member {
@@ -83,6 +89,7 @@ impl Shares {
             weight: 0,
             rising_weight: 0,
             rising: BTreeSet::new(),
+            awaited: BTreeSet::new(),
         }
     }
 
@@ -111,7 +118,16 @@ impl Shares {
         let weight = u128::from(weight);
         let found = if self.count == 0 { 0 } else { self.stock };
         self.settle_all();
-        let member = Member { weight, share: 0, queued: 0, held: 0, mark: 0, full_at: None };
+        let member = Member {
+            weight,
+            share: 0,
+            queued: 0,
+            held: 0,
+            mark: 0,
+            full_at: None,
+            wants: None,
+            awaited_at: None,
+        };
         let at = match self.vacant.pop() {
             Some(at) => {
                 self.members[at] = Some(member);
@@ -203,6 +219,23 @@ impl Shares {
         self.pour(beyond);
     }
 
+    /// From now on it is said when a caller holds `grains`, which its share or its
+    /// line has room for; or not any more.
+    pub(super) fn want(&mut self, at: usize, grains: Option<u128>) {
+        self.settle(at);
+        if let Some(member) = &mut self.members[at] {
+            member.wants = grains;
+        }
+        self.place(at);
+    }
+
+    /// The next caller who holds what it wants, each once: it wants no more.
+    pub(super) fn next_content(&mut self) -> Option<usize> {
+        let &(_, at) = self.awaited.first().filter(|(level, _)| *level <= self.level)?;
+        self.want(at, None);
+        Some(at)
+    }
+
     /// What has to come in, at most, before a caller holds `grains`: its weight's
     /// part of it is enough, whatever the others take.
     pub(super) fn shortfall(&mut self, at: usize, grains: u128) -> u128 {
@@ -239,7 +272,8 @@ impl Shares {
         }
     }
 
-    /// Puts a settled caller among those that rise, or not.
+    /// Puts a settled caller among those that rise, or not, and among those who
+    /// wait.
     fn place(&mut self, at: usize) {
         let Some(member) = &mut self.members[at] else { return };
         if let Some(full_at) = member.full_at.take() {
@@ -251,6 +285,15 @@ impl Shares {
             member.full_at = Some(full_at);
             self.rising.insert((full_at, at));
             self.rising_weight += member.weight;
+        }
+        if let Some(level) = member.awaited_at.take() {
+            self.awaited.remove(&(level, at));
+        }
+        if let Some(wants) = member.wants {
+            let missing = wants.saturating_sub(member.held);
+            let level = self.level + missing.div_ceil(member.weight);
+            member.awaited_at = Some(level);
+            self.awaited.insert((level, at));
         }
     }
 
@@ -280,6 +323,7 @@ impl Shares {
         self.level = 0;
         self.rising.clear();
         self.rising_weight = 0;
+        self.awaited.clear();
         beyond += self.stock.saturating_sub(self.stock_limit());
         self.stock = self.stock.min(self.stock_limit());
         for at in 0..self.members.len() {
@@ -290,7 +334,7 @@ impl Shares {
             if let Some(member) = &mut self.members[at] {
                 member.share = share;
                 member.mark = 0;
-                member.full_at = None;
+                (member.full_at, member.awaited_at) = (None, None);
             }
             beyond += self.cut(at);
             self.place(at);
@@ -413,6 +457,31 @@ mod tests {
         shares.queue(waits, 0);
         assert_eq!((shares.held(waits), shares.held(other)), (10 * TOKEN, 10 * TOKEN));
         assert_eq!(shares.total(), 30 * TOKEN);
+    }
+
+    #[test]
+    fn who_waits_is_named_once_it_holds_what_it_wants() {
+        let mut shares = Shares::new(300 * TOKEN, true, 2 * TOKEN, 0);
+        let [first, second] = [1, 2].map(|weight| shares.join(weight));
+        shares.pour(100 * TOKEN);
+        shares.want(first, Some(2 * TOKEN));
+        shares.want(second, Some(6 * TOKEN));
+        shares.pour(6 * TOKEN - 1);
+        assert_eq!(shares.next_content(), None);
+        shares.pour(1);
+        assert_eq!((shares.next_content(), shares.next_content()), (Some(first), None));
+        // A third caller finds the stock; what the others hold stays, as the order.
+        let third = shares.join(1);
+        assert_eq!(shares.next_content(), None);
+        shares.want(third, Some(TOKEN));
+        assert_eq!((shares.next_content(), shares.next_content()), (Some(third), None));
+        shares.charge(second, TOKEN);
+        shares.want(first, Some(3 * TOKEN));
+        shares.pour(300 * TOKEN);
+        assert_eq!([(); 3].map(|()| shares.next_content()), [Some(first), Some(second), None]);
+        shares.want(first, Some(TOKEN));
+        shares.leave(first);
+        assert_eq!(shares.next_content(), None);
     }
 
     #[test]

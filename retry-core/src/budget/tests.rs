@@ -527,6 +527,48 @@ fn a_long_line_polls_and_gives_up_at_once() {
 }
 
 #[test]
+fn lines_take_turns_where_permits_are_short() {
+    let budget = Budget::ratio(0.0).size(1000).capacity(2, 0.0).build().unwrap();
+    let begin = start();
+    let callers = ["one", "two", "three"].map(|name| budget.caller(name));
+    callers.iter().for_each(|caller| caller.first_attempt(begin));
+    let mut now = begin + 60 * SECOND;
+    callers[0].first_attempt(now);
+    callers[0].first_attempt(now);
+    let mut lines =
+        callers.map(|caller| [(); 4].map(|()| caller.reserve(Kind::Other, now).unwrap()));
+    let served = |lines: &mut [[Reservation; 4]; 3], now| {
+        let polled =
+            lines.each_mut().map(|line| line.each_mut().map(|it| granted_in_line(it, now)));
+        polled.map(|line| line.into_iter().filter(|&granted| granted).count())
+    };
+    for counts in [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 0]] {
+        now += SECOND * 17 / 16;
+        assert_eq!(served(&mut lines, now), counts);
+    }
+}
+
+#[test]
+fn a_first_attempt_looks_at_no_line_that_it_does_not_serve() {
+    let budget = Budget::ratio(0.2).floor(1).size(1).max_callers(4000).build().unwrap();
+    let now = start();
+    let callers: Vec<_> = (0..1000).map(|name| budget.caller(&name.to_string())).collect();
+    let wait = |caller: &Caller| {
+        take_all(caller, now);
+        caller.reserve(Kind::Other, now).unwrap()
+    };
+    let mut places: Vec<_> = callers.iter().map(wait).collect();
+    let other = budget.caller("other");
+    // Nobody's line gets a whole token of so few: at a walk over all lines this
+    // would take minutes.
+    (0..2000).for_each(|_| other.first_attempt(now));
+    assert_eq!(budget.stats(now).waiting, 1000);
+    (0..20_000).for_each(|_| other.first_attempt(now));
+    assert_eq!(budget.stats(now).waiting, 0);
+    assert!(places.iter_mut().all(|place| granted_in_line(place, now)));
+}
+
+#[test]
 fn without_a_floor_nobody_waits() {
     let now = start();
     for builder in [Budget::ratio(0.5).floor(0), Budget::aws_2_0(), Budget::grpc(2, 0.5)] {
