@@ -57,7 +57,7 @@
 //! At most [`max_callers`](BudgetBuilder::max_callers) callers have a share of
 //! their own. One that makes no call for [`FORGET_AFTER`] leaves. Where the
 //! caller's name comes from a request, the number of names is bounded by this,
-//! and no name gets more tokens into the bucket.
+//! and what is kept of each; no name gets more tokens into the bucket.
 //!
 //! # Waiting for a token
 //!
@@ -87,6 +87,7 @@ mod error;
 #[cfg(all(test, retry_loom))]
 mod interleavings;
 mod line;
+mod name;
 mod reservation;
 mod settings;
 mod shares;
@@ -107,6 +108,7 @@ use crate::sync::{Mutex, MutexGuard};
 use book::{Book, Slot};
 use capacity::Capacity;
 use empty::Lack;
+use name::known_as;
 use settings::{Income, Scheme};
 
 pub use empty::Empty;
@@ -193,10 +195,14 @@ impl Budget {
 
     /// A caller: an operation by its name, or a tenant. Look it up once an
     /// operation.
+    ///
+    /// Any name will do. One longer than 256 bytes is kept as its beginning and
+    /// its SHA-256, so that names from requests take no more memory than that.
     pub fn caller(&self, name: &str) -> Caller {
         let shared = &self.0;
         let slot = if shared.scheme.fair {
-            shared.open(|book| book.slot(shared, name))
+            let name = known_as(name);
+            shared.open(|book| book.slot(shared, &name))
         } else {
             Arc::clone(&shared.rest)
         };

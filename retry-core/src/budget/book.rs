@@ -1,7 +1,9 @@
 //! What stands under a budget's lock: time, the shares, the callers' names, and
 //! who waits.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -67,6 +69,30 @@ impl Slot {
     }
 }
 
+/// A caller, found by its name.
+#[derive(Debug)]
+struct Named(Arc<Slot>);
+
+impl Borrow<str> for Named {
+    fn borrow(&self) -> &str {
+        self.0.name()
+    }
+}
+
+impl Hash for Named {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name().hash(state);
+    }
+}
+
+impl PartialEq for Named {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for Named {}
+
 #[derive(Debug)]
 pub(super) struct Book {
     pub(super) shares: Shares,
@@ -77,7 +103,7 @@ pub(super) struct Book {
     received: u64,
     /// Retries that count against the capacity.
     retries: Retries,
-    names: HashMap<Box<str>, Arc<Slot>>,
+    names: HashSet<Named>,
     folded: u64,
     swept: Nanos,
     lines: BTreeMap<usize, Line>,
@@ -105,7 +131,7 @@ impl Book {
             time: Nanos::ZERO,
             received: 0,
             retries: Retries::default(),
-            names: HashMap::new(),
+            names: HashSet::new(),
             folded: 0,
             swept: Nanos::ZERO,
             lines: BTreeMap::new(),
@@ -150,13 +176,13 @@ impl Book {
 
     /// The slot of a name: its own, or that of the rest.
     pub(super) fn slot(&mut self, shared: &Shared, name: &str) -> Arc<Slot> {
-        if let Some(slot) = self.names.get(name) {
+        if let Some(Named(slot)) = self.names.get(name) {
             return Arc::clone(slot);
         }
         let most = shared.scheme.max_callers;
         // A full house is swept once in as many look-ups as it holds.
         if self.names.len() >= most && self.folded.is_multiple_of(most as u64) {
-            let seen = self.names.values().map(|slot| slot.seen()).fold(self.time, Nanos::max);
+            let seen = self.names.iter().map(|Named(slot)| slot.seen()).fold(self.time, Nanos::max);
             self.sweep(shared, seen);
         }
         if self.names.len() >= most {
@@ -165,7 +191,7 @@ impl Book {
         }
         let weight = shared.scheme.weights.get(name).copied().unwrap_or(1);
         let slot = Arc::new(Slot::new(name, weight));
-        self.names.insert(name.into(), Arc::clone(&slot));
+        self.names.insert(Named(Arc::clone(&slot)));
         slot
     }
 
@@ -175,10 +201,10 @@ impl Book {
             return slot.place();
         }
         if !Arc::ptr_eq(slot, &shared.rest)
-            && !self.names.contains_key(slot.name())
+            && !self.names.contains(slot.name())
             && self.names.len() < shared.scheme.max_callers
         {
-            self.names.insert(slot.name().into(), Arc::clone(slot));
+            self.names.insert(Named(Arc::clone(slot)));
         }
         let slot = Arc::clone(self.current(shared, slot));
         slot.seen_at(self.time);
@@ -194,7 +220,7 @@ impl Book {
         if !slot.is_away() || Arc::ptr_eq(slot, &shared.rest) {
             return slot;
         }
-        self.names.get(slot.name()).unwrap_or(&shared.rest)
+        self.names.get(slot.name()).map_or(&shared.rest, |Named(slot)| slot)
     }
 
     /// Lets go of the callers who have left, and of names that nobody uses.
@@ -215,7 +241,7 @@ impl Book {
             stays
         };
         let _ = keeps(&shared.rest);
-        self.names.retain(|_, slot| keeps(slot));
+        self.names.retain(|Named(slot)| keeps(slot));
         if left {
             // Who is left has a larger part of the floor.
             self.lines.values_mut().for_each(Line::has_news);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Budget;
 use super::error::BudgetError;
+use super::name::known_as;
 use super::shares::TOKEN;
 use crate::classify::Kind;
 
@@ -253,7 +254,8 @@ impl BudgetBuilder {
                 return Err(BudgetError::NoWeight(caller.clone()));
             }
         }
-        Ok(self.weights.iter().cloned().collect())
+        let known = |(name, weight): &(Box<str>, u32)| (known_as(name).into(), *weight);
+        Ok(self.weights.iter().map(known).collect())
     }
 }
 

@@ -345,6 +345,22 @@ fn a_name_from_every_request_gets_nobody_more() {
 }
 
 #[test]
+fn a_long_name_is_a_caller_like_others_and_kept_short() {
+    let long = "x".repeat(1 << 20);
+    let now = start();
+    let budget = Budget::ratio(0.0).weight(long.clone(), 3).build().unwrap();
+    let [one, other] = [&long, &format!("{long}!")].map(|name| budget.caller(name));
+    one.first_attempt(now);
+    other.first_attempt(now);
+    budget.caller(&long).first_attempt(now);
+    assert_eq!(budget.stats(now).callers, 2);
+    assert!(format!("{one:?}").len() < 500);
+    // Its weight is its own.
+    let later = now + 9 * SECOND;
+    assert_eq!(take_all(&one, later) / take_all(&other, later), 3);
+}
+
+#[test]
 fn a_full_house_makes_room_although_nobody_retries() {
     let budget = Budget::ratio(0.2).max_callers(2).build().unwrap();
     let (now, later) = (start(), start() + FORGET_AFTER + 5 * SECOND);
