@@ -7,6 +7,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::task::Waker;
 
+#[cfg(all(test, not(retry_loom)))]
+use super::capacity::Capacity;
 use super::capacity::Retries;
 use super::empty::Lack;
 use super::line::Line;
@@ -465,5 +467,47 @@ impl Book {
             self.retries.forget(granted);
         }
         self.serve(shared);
+    }
+}
+
+#[cfg(all(test, not(retry_loom)))]
+impl Book {
+    /// What holds of the lines between two calls.
+    pub(super) fn judge_lines(&mut self, shared: &Shared) -> Result<(), &'static str> {
+        let mut promised = 0;
+        let lines: Vec<usize> = self.lines.keys().copied().collect();
+        for &at in &lines {
+            let line = &self.lines[&at];
+            promised += line.total();
+            let (turn, knows_none) = (line.turn, line.first_knows_no_time());
+            let wants = self.wants(shared, at).ok_or("a line is empty")?;
+            let is_content = self.shares.held(at) >= wants;
+            if is_content != turn.is_some() {
+                return Err("a turn without tokens, or tokens without a turn");
+            }
+            if turn.is_some_and(|turn| self.turns.get(&turn) != Some(&at)) {
+                return Err("a turn is another's");
+            }
+            if knows_none && self.when(shared, at, wants).is_some() {
+                return Err("the first in line waits without end");
+            }
+        }
+        let turns = self.lines.values().filter(|line| line.turn.is_some()).count();
+        if turns != self.turns.len() {
+            return Err("a turn is nobody's");
+        }
+        let has_room = |it: &Capacity| it.has_room(&self.retries, self.time);
+        if turns > 0 && shared.capacity.as_ref().is_none_or(has_room) {
+            return Err("who could be served is not");
+        }
+        let least = self.shares.count() * shared.scheme.least;
+        if self.shares.total() > shared.scheme.size + least + promised + TOKEN {
+            return Err("more is held than fits");
+        }
+        let waited_for = shared.income.load(Ordering::Relaxed) & WAITED_FOR != 0;
+        if waited_for == lines.is_empty() {
+            return Err("who brings something in does not know whether someone waits");
+        }
+        Ok(())
     }
 }

@@ -109,6 +109,12 @@ impl Line {
         })
     }
 
+    #[cfg(all(test, not(retry_loom)))]
+    pub(super) fn first_knows_no_time(&self) -> bool {
+        let first = &self.places[self.passed];
+        first.waker.is_some() && first.told.at.is_none()
+    }
+
     /// The waker of the first in line, if it waits for a time later than `at`.
     pub(super) fn wake_first(&mut self, at: Nanos) -> Option<Waker> {
         let first = self.places.get_mut(self.passed)?;

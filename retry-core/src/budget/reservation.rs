@@ -76,6 +76,11 @@ impl Reservation {
         Self { caller, cost, at, refusal: Some(refusal), state: State::Waiting(ticket) }
     }
 
+    #[cfg(all(test, not(retry_loom)))]
+    pub(super) const fn is_waiting(&self) -> bool {
+        matches!(self.state, State::Waiting(_))
+    }
+
     /// When the token is there at the latest, as far as is known.
     ///
     /// It becomes earlier when those ahead give up; who is not the first in line

@@ -794,6 +794,54 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Whatever happens, all that could be served is served, who knows no time is
+    /// woken once there is one, and no more is held than fits or is promised.
+    #[test]
+    fn nobody_in_line_is_forgotten(
+        scheme in 0..4_u8,
+        calls in proptest::collection::vec((0..8_u8, 0..4_usize, 0..500_u64), 0..300),
+    ) {
+        let budget = match scheme {
+            0 => Budget::ratio(0.5).floor(4).size(8).cost(Kind::Timeout, 3),
+            1 => Budget::ratio(0.2).floor(2).size(40).cost(Kind::Timeout, 3).capacity(6, 0.3),
+            2 => Budget::grpc(10, 0.5).capacity(3, 0.0),
+            _ => Budget::aws_2_0().size(30).fair_share(true).capacity(4, 0.5),
+        };
+        let budget = budget.build().unwrap();
+        let shared = &budget.0;
+        let callers = [0, 1, 2, 3].map(|caller| budget.caller(&format!("caller {caller}")));
+        let (mut now, woken) = (start(), std::sync::Arc::default());
+        let mut places: Vec<Reservation> = Vec::new();
+        for (what, who, millis) in calls {
+            let caller = &callers[who];
+            match what {
+                0 => caller.first_attempt(now),
+                1 => caller.failed(&Failure::transient(), now),
+                2 => caller.succeeded(1, now),
+                3 => drop(granted(caller, Kind::Other, now)),
+                4 => now += Duration::from_millis(millis),
+                5 if !places.is_empty() => drop(places.remove(millis as usize % places.len())),
+                _ => {
+                    let kind = [Kind::Other, Kind::Timeout][who % 2];
+                    places.extend(caller.reserve(kind, now));
+                }
+            }
+            for place in places.iter_mut().skip(who).take(2) {
+                match poll(place, &woken, now) {
+                    Poll::Ready(mut token) => token.spend(),
+                    Poll::Pending => prop_assert!(place.at() > now),
+                }
+            }
+            places.retain(Reservation::is_waiting);
+            budget.stats(now);
+            let book = &mut *shared.lock();
+            let judged = book.judge_lines(shared);
+            prop_assert!(judged.is_ok(), "{:?}", judged);
+        }
+    }
+}
+
 // Threads.
 
 #[test]
