@@ -7,11 +7,9 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::task::Waker;
 
-#[cfg(all(test, not(retry_loom)))]
-use super::capacity::Capacity;
-use super::capacity::Retries;
+use super::capacity::{Capacity, Retries};
 use super::empty::Lack;
-use super::line::Line;
+use super::line::{Line, Sum};
 use super::settings::Scheme;
 use super::shares::{Shares, TOKEN};
 use super::{FORGET_AFTER, Shared, Stats, WAITED_FOR};
@@ -151,7 +149,7 @@ impl Book {
             held: whole(self.shares.beside_stock()),
             callers: usize::try_from(self.shares.count()).unwrap_or(usize::MAX),
             folded: self.folded,
-            waiting: self.lines.values().map(Line::len).sum(),
+            waiting: self.lines.values().map(|line| line.all().places).sum(),
         }
     }
 
@@ -286,22 +284,23 @@ impl Book {
     /// When `cost` is there behind all who wait, or `None` where only calls can
     /// bring it.
     pub(super) fn next(&mut self, shared: &Shared, place: usize, cost: u128) -> Option<Nanos> {
-        let ahead = self.lines.get(&place).map_or(0, Line::total);
-        self.when(shared, place, ahead.saturating_add(cost))
+        let ahead = self.lines.get(&place).map(Line::all).unwrap_or_default();
+        self.when(shared, place, cost, ahead)
     }
 
-    fn when(&mut self, shared: &Shared, place: usize, grains: u128) -> Option<Nanos> {
+    fn when(&mut self, shared: &Shared, place: usize, cost: u128, ahead: Sum) -> Option<Nanos> {
         let held = self.shares.held(place);
         if shared.scheme.threshold.is_some_and(|threshold| held <= threshold) {
             return None;
         }
-        let shortfall = self.shares.shortfall(place, grains);
+        let shortfall = self.shares.shortfall(place, ahead.cost + cost);
         let tokens = match (shortfall, u128::from(shared.scheme.floor) << 32) {
             (0, _) => self.time,
             (_, 0) => return None,
             (_, floor) => self.time.plus(Nanos::saturating(shortfall.div_ceil(floor))),
         };
-        let permits = shared.capacity.as_ref().map(|it| it.next(&self.retries, self.time));
+        let next = |it: &Capacity| it.next(&self.retries, self.time, ahead.places);
+        let permits = shared.capacity.as_ref().map(next);
         Some(permits.map_or(tokens, |permits| permits.max(tokens)))
     }
 
@@ -311,8 +310,8 @@ impl Book {
         self.tickets += 1;
         let waiting = self.lines.entry(line).or_default();
         waiting.join(number, cost);
-        let is_first = waiting.len() == 1;
-        self.shares.queue(line, waiting.total());
+        let is_first = waiting.all().places == 1;
+        self.shares.queue(line, waiting.all().cost);
         if is_first {
             self.await_tokens(shared, line);
         }
@@ -391,7 +390,7 @@ impl Book {
         if let Some(waiting) = self.lines.get(&line)
             && waiting.first_knows_less()
             && let Some(cost) = waiting.first_cost()
-            && let Some(at) = self.when(shared, line, cost)
+            && let Some(at) = self.when(shared, line, cost, Sum::default())
             && let Some(waiting) = self.lines.get_mut(&line)
         {
             self.woken.extend(waiting.wake_first(at));
@@ -402,8 +401,8 @@ impl Book {
     fn moved_up(&mut self, shared: &Shared, line: usize) {
         self.tell(shared, line);
         let Some(waiting) = self.lines.get(&line) else { return };
-        self.shares.queue(line, waiting.total());
-        if waiting.len() == 0 {
+        self.shares.queue(line, waiting.all().cost);
+        if waiting.all().places == 0 {
             self.lines.remove(&line);
         }
         if self.lines.is_empty() {
@@ -417,13 +416,14 @@ impl Book {
         &mut self,
         shared: &Shared,
         ticket: Ticket,
+        cost: u128,
         waker: Waker,
     ) -> (Result<Nanos, Option<Nanos>>, Option<Waker>) {
         if let Some(granted) = self.served.remove(&ticket.number) {
             return (Ok(granted), Some(waker));
         }
-        let needed = self.lines.get(&ticket.line).map(|line| line.cost_up_to(ticket.number));
-        let at = needed.and_then(|needed| self.when(shared, ticket.line, needed));
+        let ahead = self.lines.get(&ticket.line).map(|line| line.ahead(ticket.number));
+        let at = ahead.and_then(|ahead| self.when(shared, ticket.line, cost, ahead));
         let unused = match self.lines.get_mut(&ticket.line) {
             Some(line) => line.tell(ticket.number, at, waker),
             None => Some(waker),
@@ -478,7 +478,7 @@ impl Book {
         let lines: Vec<usize> = self.lines.keys().copied().collect();
         for &at in &lines {
             let line = &self.lines[&at];
-            promised += line.total();
+            promised += line.all().cost;
             let (turn, knows_none) = (line.turn, line.first_knows_no_time());
             let wants = self.wants(shared, at).ok_or("a line is empty")?;
             let is_content = self.shares.held(at) >= wants;
@@ -488,7 +488,7 @@ impl Book {
             if turn.is_some_and(|turn| self.turns.get(&turn) != Some(&at)) {
                 return Err("a turn is another's");
             }
-            if knows_none && self.when(shared, at, wants).is_some() {
+            if knows_none && self.when(shared, at, wants, Sum::default()).is_some() {
                 return Err("the first in line waits without end");
             }
         }

@@ -53,27 +53,30 @@ impl Capacity {
 
     /// Whether one more retry has room.
     pub(super) fn has_room(&self, retries: &Retries, now: Nanos) -> bool {
-        self.room(retries)(now.get() / TICK)
+        self.room(retries)(now.get() / TICK) > 0
     }
 
-    /// When one more retry has room, if no further first attempt is made: `now`
-    /// where it has room at once.
-    pub(super) fn next(&self, retries: &Retries, now: Nanos) -> Nanos {
-        let tick = now.get() / TICK;
-        let has_room = self.room(retries);
-        if has_room(tick) {
+    /// When one more retry has room behind `ahead` others, if no further first
+    /// attempt is made: `now` where it has room at once.
+    pub(super) fn next(&self, retries: &Retries, now: Nanos, ahead: usize) -> Nanos {
+        let (tick, ahead) = (now.get() / TICK, ahead as u64);
+        // So many seconds are filled by those ahead alone.
+        let (seconds, ahead) = (ahead / self.retries, ahead % self.retries);
+        let room = self.room(retries);
+        if seconds == 0 && room(tick) > ahead {
             return now;
         }
-        let later = (1..TICKS).find(|&later| has_room(tick + later)).unwrap_or(TICKS);
-        Nanos::saturating(u128::from(tick + later) * u128::from(TICK))
+        let later = (0..TICKS).find(|&later| room(tick + later) > ahead).unwrap_or(TICKS);
+        let tick = u128::from(tick + later) + u128::from(seconds) * u128::from(TICKS);
+        Nanos::saturating(tick * u128::from(TICK))
     }
 
-    /// Whether there is room at a tick, as far as is known now.
-    fn room(&self, retries: &Retries) -> impl Fn(u64) -> bool {
+    /// How many retries have room at a tick, as far as is known now.
+    fn room(&self, retries: &Retries) -> impl Fn(u64) -> u64 {
         let firsts = self.firsts.each_ref().map(|slot| Slot(slot.load(Ordering::Relaxed)));
         move |tick| {
-            let room = self.permits.saturating_sub(sum(&firsts, tick));
-            sum(&retries.0, tick) < room.min(self.retries)
+            let room = self.permits.saturating_sub(sum(&firsts, tick)).min(self.retries);
+            room.saturating_sub(sum(&retries.0, tick))
         }
     }
 }
@@ -138,7 +141,7 @@ mod tests {
             let (capacity, mut taken) = (Capacity::new(100, 80), Retries::default());
             (0..firsts).for_each(|_| capacity.first_attempt(at(10)));
             let mut granted = 0;
-            while granted < 1000 && capacity.next(&taken, at(20)) == at(20) {
+            while granted < 1000 && capacity.next(&taken, at(20), 0) == at(20) {
                 taken.count(at(20));
                 granted += 1;
             }
@@ -150,8 +153,8 @@ mod tests {
     fn a_second_is_a_whole_second() {
         let (capacity, taken) = (Capacity::new(10, 10), Retries::default());
         (0..10).for_each(|_| capacity.first_attempt(at(60)));
-        assert_eq!(capacity.next(&taken, at(1060)), Nanos::saturating(17 * u128::from(TICK)));
-        assert_eq!(capacity.next(&taken, at(1063)), at(1063));
+        assert_eq!(capacity.next(&taken, at(1060), 0), Nanos::saturating(17 * u128::from(TICK)));
+        assert_eq!(capacity.next(&taken, at(1063), 0), at(1063));
     }
 
     #[test]
@@ -160,19 +163,40 @@ mod tests {
         (0..8).for_each(|_| capacity.first_attempt(at(0)));
         (0..9).for_each(|_| capacity.first_attempt(at(500)));
         // 17 seen; after the first eight have left, nine are, and one has room.
-        assert_eq!(capacity.next(&taken, at(600)), Nanos::saturating(17 * u128::from(TICK)));
+        assert_eq!(capacity.next(&taken, at(600), 0), Nanos::saturating(17 * u128::from(TICK)));
         capacity.first_attempt(at(600));
-        assert_eq!(capacity.next(&taken, at(600)), Nanos::saturating(25 * u128::from(TICK)));
+        assert_eq!(capacity.next(&taken, at(600), 0), Nanos::saturating(25 * u128::from(TICK)));
+    }
+
+    #[test]
+    fn those_ahead_take_the_permits_that_come_first() {
+        let (capacity, mut taken) = (Capacity::new(5, 3), Retries::default());
+        (0..4).for_each(|_| capacity.first_attempt(at(0)));
+        let ends = |from: u64, seconds: u64| {
+            Nanos::saturating(u128::from(from + 17 * seconds) * u128::from(TICK))
+        };
+        assert_eq!(capacity.next(&taken, at(500), 0), at(500));
+        // When the first attempts have left the window, there is room for three.
+        assert_eq!(capacity.next(&taken, at(500), 1), ends(0, 1));
+        assert_eq!(capacity.next(&taken, at(500), 2), ends(0, 1));
+        // The fourth waits until the first has left it, who was served at once.
+        assert_eq!(capacity.next(&taken, at(500), 3), ends(8, 1));
+        assert_eq!(capacity.next(&taken, at(500), 4), ends(0, 2));
+        assert_eq!(capacity.next(&taken, at(500), 3 * 1000 + 2), ends(0, 1001));
+        assert!(capacity.next(&taken, at(500), usize::MAX) > ends(0, 1 << 20));
+        taken.count(at(500));
+        assert_eq!(capacity.next(&taken, at(500), 0), ends(0, 1));
+        assert_eq!(capacity.next(&taken, at(500), 2), ends(8, 1));
     }
 
     #[test]
     fn what_is_given_back_counts_no_more() {
         let (capacity, mut taken) = (Capacity::new(1, 1), Retries::default());
         taken.count(at(5));
-        assert!(capacity.next(&taken, at(5)) > at(5));
+        assert!(capacity.next(&taken, at(5), 0) > at(5));
         taken.forget(at(5));
         taken.forget(at(5));
-        assert_eq!(capacity.next(&taken, at(5)), at(5));
+        assert_eq!(capacity.next(&taken, at(5), 0), at(5));
     }
 
     #[test]

@@ -43,8 +43,8 @@ impl Empty {
     /// When the next permit is there at the latest, or `None` where only further
     /// calls can bring it: without a floor no time is known.
     ///
-    /// It holds while no other caller joins, and while no first attempt uses up
-    /// the capacity.
+    /// It holds while no other caller joins, and while no first attempt and no
+    /// other caller's retry uses up the capacity.
     pub const fn next(&self) -> Option<Instant> {
         self.next
     }

@@ -1,6 +1,6 @@
 //! Those of one caller who wait, first come first served.
 //!
-//! A line is asked how much all that is ahead of a place costs. The costs stand
+//! A line is asked how many are ahead of a place and what they cost. The sums stand
 //! in a binary indexed tree (Fenwick 1994), beside the places in the order of
 //! their numbers: to join, to leave from anywhere and to ask takes a number of
 //! steps that grows with the logarithm of the line's length. A place that was
@@ -13,13 +13,12 @@ use crate::nanos::Nanos;
 #[derive(Debug, Default)]
 pub(super) struct Line {
     places: Vec<Place>,
-    /// At `i` the costs of the places up to `i`, as many as the lowest bit of
+    /// At `i` the sum of the places up to `i`, as many as the lowest bit of
     /// `i + 1` says.
-    costs: Vec<u128>,
+    sums: Vec<Sum>,
     /// Empty places before the first that is not.
     passed: usize,
-    waiting: usize,
-    total: u128,
+    all: Sum,
     /// How often its places became earlier than their holders were told.
     news: u64,
     /// Its turn among the lines whose first could be served, had it a permit.
@@ -29,11 +28,31 @@ pub(super) struct Line {
 #[derive(Debug)]
 struct Place {
     number: u64,
-    /// 0 once it is empty. A retry may cost nothing, too.
     cost: u128,
     is_empty: bool,
     waker: Option<Waker>,
     told: Told,
+}
+
+/// How many wait, and what they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) places: usize,
+    pub(super) cost: u128,
+}
+
+impl Sum {
+    const fn one(cost: u128) -> Self {
+        Self { places: 1, cost }
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Self { places: self.places + other.places, cost: self.cost + other.cost }
+    }
+
+    const fn minus(self, other: Self) -> Self {
+        Self { places: self.places - other.places, cost: self.cost - other.cost }
+    }
 }
 
 /// What the holder of a place was told when it last asked.
@@ -46,13 +65,8 @@ struct Told {
 }
 
 impl Line {
-    pub(super) const fn len(&self) -> usize {
-        self.waiting
-    }
-
-    /// What all of it costs.
-    pub(super) const fn total(&self) -> u128 {
-        self.total
+    pub(super) const fn all(&self) -> Sum {
+        self.all
     }
 
     /// What the first in line waits for.
@@ -70,16 +84,15 @@ impl Line {
             told: Told::default(),
         });
         self.index(self.places.len() - 1);
-        self.waiting += 1;
-        self.total += cost;
+        self.all = self.all.plus(Sum::one(cost));
     }
 
-    /// What a place and all ahead of it cost.
-    pub(super) fn cost_up_to(&self, number: u64) -> u128 {
-        let mut end = self.places.partition_point(|place| place.number <= number);
-        let mut sum = 0;
+    /// Those ahead of a place.
+    pub(super) fn ahead(&self, number: u64) -> Sum {
+        let mut end = self.places.partition_point(|place| place.number < number);
+        let mut sum = Sum::default();
         while end > 0 {
-            sum += self.costs[end - 1];
+            sum = sum.plus(self.sums[end - 1]);
             end -= lowest_bit(end);
         }
         sum
@@ -145,19 +158,18 @@ impl Line {
     fn leave(&mut self, found: usize) -> Option<Waker> {
         let place = &mut self.places[found];
         place.is_empty = true;
-        let cost = std::mem::take(&mut place.cost);
+        let gone = Sum::one(place.cost);
         let waker = place.waker.take();
-        self.waiting -= 1;
-        self.total -= cost;
+        self.all = self.all.minus(gone);
         let mut end = found + 1;
-        while let Some(sum) = self.costs.get_mut(end - 1) {
-            *sum -= cost;
+        while let Some(sum) = self.sums.get_mut(end - 1) {
+            *sum = sum.minus(gone);
             end += lowest_bit(end);
         }
         while self.places.get(self.passed).is_some_and(|place| place.is_empty) {
             self.passed += 1;
         }
-        if self.places.len() > 2 * self.waiting {
+        if self.places.len() > 2 * self.all.places {
             self.close_up();
         }
         waker
@@ -167,20 +179,20 @@ impl Line {
     fn close_up(&mut self) {
         self.places.retain(|place| !place.is_empty);
         self.passed = 0;
-        self.costs.clear();
+        self.sums.clear();
         (0..self.places.len()).for_each(|at| self.index(at));
     }
 
-    /// Adds the cost of the place at `at` to the tree, which ends before it.
+    /// Adds the place at `at`, which is not empty, to the sums, which end before it.
     fn index(&mut self, at: usize) {
         let start = at + 1 - lowest_bit(at + 1);
-        let mut sum = self.places[at].cost;
+        let mut sum = Sum::one(self.places[at].cost);
         let mut end = at;
         while end > start {
-            sum += self.costs[end - 1];
+            sum = sum.plus(self.sums[end - 1]);
             end -= lowest_bit(end);
         }
-        self.costs.push(sum);
+        self.sums.push(sum);
     }
 }
 
@@ -219,14 +231,13 @@ mod tests {
                         prop_assert_eq!(served, first.map(|(number, _)| number));
                     }
                 }
-                prop_assert_eq!(line.len(), known.len());
                 prop_assert_eq!(line.first_cost(), known.first().map(|first| first.1));
-                let mut sum = 0;
+                let mut sum = Sum::default();
                 for &(number, cost) in &known {
-                    sum += cost;
-                    prop_assert_eq!(line.cost_up_to(number), sum);
+                    prop_assert_eq!(line.ahead(number), sum);
+                    sum = Sum { places: sum.places + 1, cost: sum.cost + cost };
                 }
-                prop_assert_eq!(line.total(), sum);
+                prop_assert_eq!(line.all(), sum);
                 prop_assert!(line.places.len() <= 2 * known.len());
             }
         }

@@ -85,7 +85,8 @@ impl Reservation {
     ///
     /// It becomes earlier when those ahead give up; who is not the first in line
     /// learns it when it asks, or becomes the first. It becomes later only when
-    /// another caller joins, or when first attempts use up the capacity: then
+    /// another caller joins, or when first attempts or the retries of other
+    /// callers use up the capacity: then
     /// [`poll_ready`](Self::poll_ready) is pending at the old time.
     ///
     /// Where no time is known any more it is 292 years away, later than any
@@ -116,7 +117,7 @@ impl Reservation {
         let waker = cx.waker().clone();
         let (polled, unused) = shared.open(|book| {
             book.advance(shared, now);
-            book.poll(shared, ticket, waker)
+            book.poll(shared, ticket, self.cost, waker)
         });
         drop(unused);
         match polled {

@@ -565,6 +565,29 @@ fn lines_take_turns_where_permits_are_short() {
 }
 
 #[test]
+fn who_waits_behind_others_for_a_permit_asks_when_its_turn_comes() {
+    let budget = Budget::ratio(0.0).size(1000).capacity(5, 0.5).build().unwrap();
+    let begin = start();
+    let caller = budget.caller("get");
+    caller.first_attempt(begin);
+    let mut now = begin + 90 * SECOND;
+    (0..4).for_each(|_| caller.first_attempt(now));
+    let mut places: Vec<_> = (0..300).map(|_| caller.reserve(Kind::Other, now).unwrap()).collect();
+    let mut polls = 0;
+    while let Some(next) = places.iter().map(Reservation::at).min() {
+        now = next;
+        places.retain_mut(|place| {
+            let is_due = place.at() <= now;
+            polls += usize::from(is_due);
+            !(is_due && granted_in_line(place, now))
+        });
+    }
+    assert_eq!(polls, 300);
+    // Two a second, and the first of them as the only one left by first attempts.
+    assert!(now - begin <= (90 + 160) * SECOND, "{:?}", now - begin);
+}
+
+#[test]
 fn a_first_attempt_looks_at_no_line_that_it_does_not_serve() {
     let budget = Budget::ratio(0.2).floor(1).size(1).max_callers(4000).build().unwrap();
     let now = start();
