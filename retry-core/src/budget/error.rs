@@ -23,6 +23,13 @@ pub enum BudgetError {
         /// Tokens, as given or the preset's.
         size: u32,
     },
+    /// The floor lets more retries in than the capacity has permits for.
+    FloorAboveCapacity {
+        /// Tokens a second, as given.
+        floor: u32,
+        /// Permits a second, as given.
+        permits: u32,
+    },
     /// Nothing ever comes in.
     NoIncome,
     /// A retry would be free, and the budget without effect.
@@ -74,6 +81,10 @@ impl fmt::Display for BudgetError {
             ),
             Self::NoSize => f.write_str(
                 "size is 0, which holds no token; raise it, or switch retries off by max_attempts = 1",
+            ),
+            Self::FloorAboveCapacity { floor, permits } => write!(
+                f,
+                "floor ({floor} a second) is above the capacity ({permits} a second), which would never let it be used; lower the floor or raise the capacity"
             ),
             Self::FloorAboveSize { floor, size } => write!(
                 f,

@@ -188,7 +188,7 @@ fn a_place_given_up_beside_a_deposit_loses_nothing() {
 #[test]
 fn a_capacity_of_one_grants_one() {
     model(|| {
-        let budget = Budget::ratio(0.0).floor(10).fair_share(false).capacity(2, 0.5);
+        let budget = Budget::ratio(0.0).fair_share(false).capacity(2, 0.5);
         let budget = budget.build().unwrap();
         let (caller, now) = (budget.caller("get"), Instant::now());
         caller.first_attempt(now);
@@ -205,7 +205,7 @@ fn a_capacity_of_one_grants_one() {
 #[test]
 fn first_attempts_beside_each_other_are_all_counted_against_the_capacity() {
     model(|| {
-        let budget = Budget::ratio(0.0).floor(10).fair_share(false).capacity(3, 0.0);
+        let budget = Budget::ratio(0.0).fair_share(false).capacity(3, 0.0);
         let budget = budget.build().unwrap();
         let (caller, now) = (budget.caller("get"), Instant::now());
         budget.stats(now);

@@ -14,6 +14,8 @@ use crate::classify::Kind;
 pub struct BudgetBuilder {
     scheme: Preset,
     floor: u32,
+    /// Whether the floor is the author's own, and not the preset's.
+    own_floor: bool,
     size: Option<u32>,
     costs: [u32; KINDS.len()],
     refund: bool,
@@ -47,6 +49,7 @@ impl BudgetBuilder {
         Self {
             scheme,
             floor: 0,
+            own_floor: false,
             size: None,
             costs: [cost; KINDS.len()],
             refund: false,
@@ -76,7 +79,7 @@ impl BudgetBuilder {
     /// quiet service can retry at all. 0 for none: then no wait for a token is
     /// known, and a refusal is a stop.
     pub fn floor(self, retries_per_second: u32) -> Self {
-        Self { floor: retries_per_second, ..self }
+        Self { floor: retries_per_second, own_floor: true, ..self }
     }
 
     /// Sets how many tokens the bucket holds. For [`Budget::ratio`] it is 10
@@ -238,6 +241,9 @@ impl BudgetBuilder {
         if !(0.0..1.0).contains(&reserved) {
             return Err(BudgetError::Reserved(reserved));
         }
+        if self.own_floor && self.floor > permits {
+            return Err(BudgetError::FloorAboveCapacity { floor: self.floor, permits });
+        }
         let left = TOKEN - grains(reserved);
         match u32::try_from(u128::from(permits) * left / TOKEN) {
             Ok(retries) if retries > 0 => Ok(Some((permits, retries))),
@@ -319,6 +325,10 @@ mod tests {
             (Budget::ratio(0.0).floor(0), "ratio and floor are both 0"),
             (ratio().size(0), "size is 0"),
             (ratio().size(5), "floor (10 a second) is above size (5)"),
+            (
+                ratio().floor(10).capacity(5, 0.0),
+                "floor (10 a second) is above the capacity (5 a second)",
+            ),
             (ratio().cost(Kind::Other, 0), "the cost of a retry after other is 0"),
             (ratio().cost(Kind::Server, 101), "the cost of a retry after server (101) is above"),
             (Budget::aws_2_0().size(9), "the cost of a retry after timeout (10) is above"),

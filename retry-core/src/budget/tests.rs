@@ -375,7 +375,7 @@ fn a_full_house_makes_room_although_nobody_retries() {
 
 #[test]
 fn a_capacity_refuses_retries_and_never_first_attempts() {
-    let budget = Budget::ratio(1.0).size(1000).floor(1000).capacity(100, 0.5).build().unwrap();
+    let budget = Budget::ratio(1.0).size(1000).floor(100).capacity(100, 0.5).build().unwrap();
     let (caller, now) = (budget.caller("get"), start());
     let full = now + SECOND;
     caller.first_attempt(now);

@@ -109,6 +109,10 @@ where
     }
 }
 
+/// A place in line that is due later than this has no time: only further calls can
+/// bring its token.
+const UNKNOWN: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// What a turn finds that does not begin with the first attempt of a plain
 /// operation.
 pub(super) enum Before<E> {
@@ -190,7 +194,8 @@ impl<E> Run<'_, E> {
         let at = self.since_start(at);
         if in_line {
             // Others came in between: it may have become too late.
-            let refusal = Refusal::budget(Some(at)).on_refusal(OnRefusal::Defer);
+            let known = Some(at).filter(|at| *at < UNKNOWN);
+            let refusal = Refusal::budget(known).on_refusal(OnRefusal::Defer);
             if let Decision::Stop(stop) = self.decide_start(Some(refusal)) {
                 return Poll::Ready(Some(self.stop(stop)));
             }

@@ -380,7 +380,7 @@ fn in_line_a_permit_that_moves_past_the_deadline_stops_before_it() {
     // When it was promised its token, and not when the time is up.
     assert_eq!(stopped.deferrals().last().unwrap().until(), SECOND);
     assert_eq!((stopped.elapsed(), clock.elapsed()), (SECOND, SECOND));
-    assert!(stopped.stop().to_string().contains("and the deadline at 1.1s"), "{stopped:?}");
+    assert!(stopped.stop().to_string().contains("and the deadline is 1.1s"), "{stopped:?}");
 }
 
 #[test]

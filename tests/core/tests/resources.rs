@@ -694,3 +694,22 @@ fn a_probe_of_three_layers_is_one_call() {
         assert!(!matches!(state, State::HalfOpen { .. }), "{failure}: {state}");
     }
 }
+
+/// In line for a permit when the tokens go below the threshold: no time is known
+/// any more, and none is told.
+#[test]
+fn a_place_in_line_that_has_no_time_any_more_stops() {
+    let budget = Budget::grpc(10, 0.1).capacity(1, 0.0).build().unwrap();
+    let resource = resource().budget(budget.clone()).on_refusal(OnRefusal::Defer);
+    let retrier = holding(resource).build();
+    let clock = VirtualClock::new();
+    let others = async {
+        sleep(&clock, 10 * MS).await;
+        let caller = budget.caller("others");
+        (0..8).for_each(|_| caller.failed(&Failure::transient(), clock.now()));
+    };
+    let both = async { futures::future::join(fails(operation(&retrier)), others).await.0 };
+    let stopped = block_on(&clock, both).unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::BudgetExhausted);
+    assert_eq!(stopped.stop().to_string(), "the local retry budget is empty");
+}
