@@ -20,7 +20,7 @@
 //! | `operation` | `otel.name` | the operation's name: what the exported span is called |
 //! | | `retry.operation` | the operation's name |
 //! | | `retry.operation_id` | its id |
-//! | | `retry.resource` | the resource, if it names one |
+//! | | `retry.resource` | the resource that it names, or the default |
 //! | | `retry.attempts` | attempts started |
 //! | | `retry.outcome` | `succeeded`, or the code of the [`StopReason`](crate::StopReason) |
 //! | | `error.type` | that code, where it stopped; `panic` |

@@ -24,7 +24,8 @@ pub struct AttemptStarted<'a> {
     pub waited: Duration,
     /// The policy that the operation began with, and keeps.
     pub policy: &'a Policy,
-    /// The resource that the operation uses, if it names one.
+    /// The resource that the operation calls: the one that it names, or the
+    /// retrier's default.
     pub resource: Option<&'a str>,
     /// Operations inside each other, this one included: 1 where none is around.
     pub depth: u32,
@@ -50,7 +51,8 @@ pub struct AttemptFailed<'a> {
     pub error: Option<&'a dyn fmt::Display>,
     /// What follows.
     pub decision: &'a Decision,
-    /// The resource that the operation uses, if it names one.
+    /// The resource that the operation calls: the one that it names, or the
+    /// retrier's default.
     pub resource: Option<&'a str>,
     /// Operations inside each other, this one included: 1 where none is around.
     pub depth: u32,
@@ -120,7 +122,8 @@ pub struct Succeeded<'a> {
     pub attempts: u32,
     /// Since the start of attempt 1.
     pub elapsed: Duration,
-    /// The resource that the operation uses, if it names one.
+    /// The resource that the operation calls: the one that it names, or the
+    /// retrier's default.
     pub resource: Option<&'a str>,
 }
 
@@ -138,7 +141,8 @@ pub struct OperationStopped<'a> {
     pub stop: &'a Stop,
     /// What the last attempt failed with, if one was made.
     pub failure: Option<&'a Failure>,
-    /// The resource that the operation uses, if it names one.
+    /// The resource that the operation calls: the one that it names, or the
+    /// retrier's default.
     pub resource: Option<&'a str>,
     /// Operations inside each other, this one included: 1 where none is around.
     pub depth: u32,
@@ -163,7 +167,8 @@ pub struct Cancelled<'a> {
     pub panicked: bool,
     /// What the last finished attempt failed with, if there was one.
     pub failure: Option<&'a Failure>,
-    /// The resource that the operation uses, if it names one.
+    /// The resource that the operation calls: the one that it names, or the
+    /// retrier's default.
     pub resource: Option<&'a str>,
 }
 

@@ -29,7 +29,7 @@ impl fmt::Display for ResourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoName => f.write_str(
-                "the name of a resource is empty; it is what operations and metrics call it by",
+                "the name of a resource is empty; give it the one that operations name it by",
             ),
             Self::TwoOfOneName(name) => write!(
                 f,

@@ -358,7 +358,7 @@ fn what_is_wrong_with_a_resource_is_said_where_it_is_added() {
     let text = |error: ResourceError| error.to_string();
     assert_eq!(
         text(Retrier::builder().resource(Resource::new("")).unwrap_err()),
-        "the name of a resource is empty; it is what operations and metrics call it by"
+        "the name of a resource is empty; give it the one that operations name it by"
     );
     assert_eq!(
         text(holding(resource()).resource(resource()).unwrap_err()),
