@@ -281,12 +281,7 @@ impl Caller {
         if charge == 0 || failure.class() != Class::Transient {
             return;
         }
-        let now = self.shared.nanos(now);
-        self.shared.open(|book| {
-            book.advance(&self.shared, now);
-            let place = book.place(&self.shared, &self.slot);
-            book.shares.charge(place, charge);
-        });
+        self.in_book(self.shared.nanos(now), |book, place| book.shares.charge(place, charge));
     }
 
     /// The operation succeeded with its `attempts`th attempt.
@@ -306,15 +301,11 @@ impl Caller {
         let at = self.shared.nanos(now);
         self.slot.seen_at(at);
         let cost = self.shared.scheme.cost(kind);
-        self.shared.open(|book| {
-            book.advance(&self.shared, at);
-            let place = book.place(&self.shared, &self.slot);
-            match book.grant(&self.shared, place, cost) {
-                Ok(granted) => Ok(self.token(cost, granted)),
-                Err(lack) => {
-                    let next = book.next(&self.shared, place, cost);
-                    Err(self.shared.refuse(lack, next, at))
-                }
+        self.in_book(at, |book, place| match book.grant(&self.shared, place, cost) {
+            Ok(granted) => Ok(self.token(cost, granted)),
+            Err(lack) => {
+                let next = book.next(&self.shared, place, cost);
+                Err(self.shared.refuse(lack, next, at))
             }
         })
     }
@@ -328,9 +319,7 @@ impl Caller {
         let at = self.shared.nanos(now);
         self.slot.seen_at(at);
         let cost = self.shared.scheme.cost(kind);
-        self.shared.open(|book| {
-            book.advance(&self.shared, at);
-            let place = book.place(&self.shared, &self.slot);
+        self.in_book(at, |book, place| {
             let lack = match book.grant(&self.shared, place, cost) {
                 Ok(granted) => {
                     let token = self.token(cost, granted);
@@ -352,6 +341,15 @@ impl Caller {
     /// [`max_callers`](BudgetBuilder::max_callers).
     pub fn is_folded(&self) -> bool {
         self.shared.scheme.fair && Arc::ptr_eq(&self.slot, &self.shared.rest)
+    }
+
+    /// What is asked or told as of a time, at the caller's place in the book.
+    fn in_book<T>(&self, at: Nanos, ask: impl FnOnce(&mut Book, usize) -> T) -> T {
+        self.shared.open(|book| {
+            book.advance(&self.shared, at);
+            let place = book.place(&self.shared, &self.slot);
+            ask(book, place)
+        })
     }
 
     fn token(&self, cost: u128, granted: Nanos) -> Token {

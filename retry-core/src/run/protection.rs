@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use thin_vec::ThinVec;
 
-use crate::breaker::{Outcome, Permit, State, Transition};
+use crate::breaker::{Outcome, Permit, Transition};
 use crate::budget::{Caller, Reservation, Token};
 use crate::classify::{Class, Failure, Kind};
 use crate::decide::{Deferral, OnRefusal, Refusal};
@@ -272,14 +272,4 @@ pub(super) struct Failed<'a> {
     pub(super) was_cut_early: bool,
     /// Why an operation that went with its probe stopped.
     pub(super) ridden: Option<StopReason>,
-}
-
-impl From<State> for BreakerState {
-    fn from(state: State) -> Self {
-        match state {
-            State::Closed => Self::Closed,
-            State::Open { .. } => Self::Open,
-            State::HalfOpen { .. } => Self::HalfOpen,
-        }
-    }
 }

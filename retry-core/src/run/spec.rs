@@ -158,7 +158,7 @@ impl LookedUp {
     /// Looks a policy up, as it is now. The attribute refuses a name without a
     /// retrier.
     pub fn new(retrier: &Option<Retrier>, name: &str) -> Self {
-        let nobody = || Err(Arc::new(UnknownName::new("policy", name, [])));
+        let nobody = || Err(Arc::new(UnknownName::without_retrier("policy", name)));
         Self(retrier.as_ref().map_or_else(nobody, |retrier| retrier.look_up_policy(name)))
     }
 

@@ -383,31 +383,28 @@ fn word<T: Copy>(option: &Ident, input: ParseStream<'_>, words: &[(&str, T)]) ->
 }
 
 fn a_resource(input: ParseStream<'_>) -> syn::Result<Expr> {
-    let expr: Expr = input.parse()?;
-    match literal(&expr) {
-        Some(Lit::Str(text)) if text.value().is_empty() => Err(syn::Error::new(
-            text.span(),
-            "the name is empty; it is the name that the retrier knows the resource by",
-        )),
-        None | Some(Lit::Str(_)) => Ok(expr),
-        Some(other) => Err(syn::Error::new(
-            other.span(),
-            "expected a name as text, as in `resource = \"payments-gateway\"`",
-        )),
-    }
+    a_text(
+        input,
+        "the name is empty; it is the name that the retrier knows the resource by",
+        "expected a name as text, as in `resource = \"payments-gateway\"`",
+    )
 }
 
 fn a_name(input: ParseStream<'_>) -> syn::Result<Expr> {
+    a_text(
+        input,
+        "the name is empty; keys and events are known by it",
+        "expected a name as text, as in `name = \"payments.charge\"`",
+    )
+}
+
+/// Text that is not empty, or an expression.
+fn a_text(input: ParseStream<'_>, empty: &str, expected: &str) -> syn::Result<Expr> {
     let expr: Expr = input.parse()?;
     match literal(&expr) {
-        Some(Lit::Str(text)) if text.value().is_empty() => {
-            Err(syn::Error::new(text.span(), "the name is empty; keys and events are known by it"))
-        }
+        Some(Lit::Str(text)) if text.value().is_empty() => Err(syn::Error::new(text.span(), empty)),
         None | Some(Lit::Str(_)) => Ok(expr),
-        Some(other) => Err(syn::Error::new(
-            other.span(),
-            "expected a name as text, as in `name = \"payments.charge\"`",
-        )),
+        Some(other) => Err(syn::Error::new(other.span(), expected)),
     }
 }
 
