@@ -83,6 +83,8 @@ impl<E: Classify + ?Sized> Classify for std::sync::Arc<E> {
 
 /// Whether another attempt can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 pub enum Class {
     /// Another attempt may succeed.
     Transient,
@@ -105,6 +107,8 @@ impl Class {
 
 /// Whether the failed attempt can have changed anything on the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 pub enum Effect {
     /// It certainly changed nothing.
     None,
@@ -124,6 +128,8 @@ impl Effect {
 
 /// What went wrong, in five words: for costs, events and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 pub enum Kind {
     /// No answer in time.
     Timeout,
@@ -179,14 +185,21 @@ display_as_str!(Class, Effect, Kind);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(deny_unknown_fields))]
 pub struct Failure {
     class: Class,
     effect: Effect,
     kind: Kind,
+    #[cfg_attr(feature = "durable", serde(default, skip_serializing_if = "Option::is_none"))]
     inner: Option<StopReason>,
+    #[cfg_attr(feature = "durable", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     rejected: bool,
+    #[cfg_attr(feature = "durable", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     afresh: bool,
+    #[cfg_attr(feature = "durable", serde(default, skip_serializing_if = "Option::is_none"))]
     hint: Option<Hint>,
+    #[cfg_attr(feature = "durable", serde(default, skip_serializing_if = "Option::is_none"))]
     code: Option<i64>,
 }
 

@@ -149,21 +149,37 @@ impl Decision {
 /// let situation = Situation::new().safety(Safety::AtMostOnce).effects(1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(default, deny_unknown_fields))]
 #[must_use]
 pub struct Situation {
+    #[cfg_attr(feature = "durable", serde(skip_serializing_if = "is_usual"))]
     safety: Safety,
+    #[cfg_attr(feature = "durable", serde(skip_serializing_if = "is_usual"))]
     effects: u32,
+    #[cfg_attr(
+        feature = "durable",
+        serde(rename = "left_outside_ns", skip_serializing_if = "Option::is_none")
+    )]
     left_outside: Option<Nanos>,
+    #[cfg_attr(feature = "durable", serde(skip_serializing_if = "Option::is_none"))]
     inner_stop: Option<StopReason>,
+    #[cfg_attr(feature = "durable", serde(skip_serializing_if = "is_usual"))]
     retry_nested: bool,
+    #[cfg_attr(feature = "durable", serde(skip_serializing_if = "is_usual"))]
     switch: Switch,
+    #[cfg_attr(feature = "durable", serde(skip_serializing_if = "is_usual"))]
     nesting: Nesting,
+    #[cfg_attr(feature = "durable", serde(skip_serializing_if = "Option::is_none"))]
     refusal: Option<Refusal>,
 }
 
 /// Whether the operation may retry at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 enum Switch {
+    #[default]
     On,
     /// Switched off by an operator.
     Disabled,
@@ -173,11 +189,25 @@ enum Switch {
 
 /// How deep the operation runs inside others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(deny_unknown_fields))]
 struct Nesting {
     depth: u32,
     /// The product of the current attempt numbers around the operation.
     product: u32,
     limit: u32,
+}
+
+impl Default for Nesting {
+    fn default() -> Self {
+        Self { depth: 1, product: 1, limit: Situation::NESTING_LIMIT }
+    }
+}
+
+/// What a record need not say.
+#[cfg(feature = "durable")]
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Situation {
@@ -273,6 +303,13 @@ impl Situation {
         Self { nesting: Nesting { limit, ..self.nesting }, ..self }
     }
 
+    /// The same, without what a record tells elsewhere.
+    #[cfg(feature = "durable")]
+    pub(crate) fn recorded(self, policy: &Policy) -> Self {
+        let left_outside = self.left_outside.filter(|left| *left < policy.deadline_nanos());
+        Self { left_outside, safety: Safety::default(), ..self }
+    }
+
     /// The time that this operation has.
     const fn deadline(&self, policy: &Policy) -> Deadline {
         let own = policy.deadline_nanos();
@@ -348,6 +385,20 @@ impl Wait {
     pub const fn start(&self) -> Duration {
         self.start.duration()
     }
+}
+
+/// When the next attempt would start, if only the numbers counted: what a stop
+/// that is not final leaves planned.
+#[cfg(feature = "durable")]
+pub(crate) fn planned(
+    policy: &Policy,
+    ledger: &Ledger,
+    situation: &Situation,
+    id: &OperationId,
+    failure: &Failure,
+) -> Option<Duration> {
+    let hint = hint_within_limit(policy, failure).ok()?;
+    schedule(policy, ledger, situation, id, hint).ok().map(|wait| wait.start())
 }
 
 fn after_failure(
@@ -443,7 +494,7 @@ fn schedule(
     id: &OperationId,
     hint: Option<Nanos>,
 ) -> Result<Wait, Stop> {
-    let attempt = ledger.attempts();
+    let attempt = ledger.number();
     let draw = policy.backoff_ref().draw(attempt, id.unit(attempt));
     let (elapsed, deadline) = (ledger.elapsed_nanos(), situation.deadline(policy));
     let left = deadline.span.minus(elapsed);

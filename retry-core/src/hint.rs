@@ -22,8 +22,11 @@ use std::time::Duration;
 /// assert_eq!(busy.hint(), Some(Hint::Wait(Duration::from_secs(2))));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 pub enum Hint {
     /// Wait at least this long, counted from the receipt of the answer.
+    #[cfg_attr(feature = "durable", serde(rename = "wait_ns", with = "crate::record::nanos"))]
     Wait(Duration),
     /// Do not retry at all.
     DoNotRetry,

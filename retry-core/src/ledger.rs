@@ -20,7 +20,9 @@ use crate::nanos::Nanos;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    attempts: u32,
+    started: u32,
+    /// Of these, those that were never polled.
+    released: u32,
     hints: u32,
     elapsed: Nanos,
 }
@@ -28,16 +30,24 @@ pub struct Ledger {
 impl Ledger {
     /// The ledger of an operation that has not begun.
     pub const fn new() -> Self {
-        Self { attempts: 0, hints: 0, elapsed: Nanos::ZERO }
+        Self { started: 0, released: 0, hints: 0, elapsed: Nanos::ZERO }
     }
 
-    pub(crate) const fn of(attempts: u32, hints: u32, elapsed: Nanos) -> Self {
-        Self { attempts, hints, elapsed }
+    pub(crate) const fn of(started: u32, released: u32, hints: u32, elapsed: Nanos) -> Self {
+        Self { started, released, hints, elapsed }
     }
 
     /// An attempt was started. The number saturates, and never falls.
     pub const fn attempt_started(&mut self) {
-        self.attempts = self.attempts.saturating_add(1);
+        self.started = self.started.saturating_add(1);
+    }
+
+    /// The attempt that was started last was given back before its body was
+    /// polled: it does not count, and its number is not used again.
+    pub const fn attempt_released(&mut self) {
+        if self.released < self.started {
+            self.released += 1;
+        }
     }
 
     /// The running attempt failed when the operation was `elapsed` old.
@@ -54,9 +64,15 @@ impl Ledger {
         self.elapsed = self.elapsed.max(Nanos::from_duration(elapsed));
     }
 
-    /// Attempts started.
+    /// Attempts that count: started, without those that were given back.
     pub const fn attempts(&self) -> u32 {
-        self.attempts
+        self.started - self.released
+    }
+
+    /// The number of the attempt that was started last: its delay is derived from
+    /// it.
+    pub const fn number(&self) -> u32 {
+        self.started
     }
 
     /// Hints received.
@@ -76,7 +92,12 @@ impl Ledger {
     /// A ledger that nobody could count up to.
     #[cfg(test)]
     pub(crate) const fn at(attempts: u32, elapsed: Duration) -> Self {
-        Self { attempts, hints: u32::MAX, elapsed: Nanos::from_duration(elapsed) }
+        Self {
+            started: attempts,
+            released: 0,
+            hints: u32::MAX,
+            elapsed: Nanos::from_duration(elapsed),
+        }
     }
 }
 

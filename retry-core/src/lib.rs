@@ -54,12 +54,16 @@ mod decide;
 mod explain;
 #[cfg(any(doc, doctest, test))]
 pub mod guide;
+#[cfg(feature = "durable")]
+pub mod record;
 
 pub mod breaker;
 pub mod budget;
 pub mod observe;
 mod resource;
 mod retrier;
+#[cfg(feature = "durable")]
+pub mod store;
 
 mod operation;
 mod outcome;

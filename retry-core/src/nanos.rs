@@ -6,6 +6,8 @@ use std::time::Duration;
 /// sums and products in wider integers cannot overflow and a store can keep
 /// the value in a signed column.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(from = "u64", into = "u64"))]
 pub(crate) struct Nanos(u64);
 
 impl Nanos {
@@ -52,6 +54,20 @@ impl Nanos {
 
     pub(crate) const fn max(self, other: Self) -> Self {
         if self.0 >= other.0 { self } else { other }
+    }
+}
+
+#[cfg(feature = "durable")]
+impl From<u64> for Nanos {
+    fn from(nanos: u64) -> Self {
+        Self::saturating(u128::from(nanos))
+    }
+}
+
+#[cfg(feature = "durable")]
+impl From<Nanos> for u64 {
+    fn from(nanos: Nanos) -> Self {
+        nanos.get()
     }
 }
 

@@ -378,7 +378,7 @@ impl<E> Run<'_, E> {
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(self.attempts(), self.hints, self.elapsed)
+        Ledger::of(self.attempts(), 0, self.hints, self.elapsed)
     }
 
     fn instant(&self, since_start: Nanos) -> Option<Instant> {

@@ -2,6 +2,8 @@
 
 /// Why repeating the operation is safe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 pub enum Safety {
     /// Repeating is harmless. The default.
     #[default]

@@ -24,8 +24,9 @@ macro_rules! stop_reasons {
         /// assert!("gave_up".parse::<StopReason>().is_err());
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
         pub enum StopReason {
-            $($(#[doc = $doc])+ $variant,)*
+            $($(#[doc = $doc])+ #[cfg_attr(feature = "durable", serde(rename = $code))] $variant,)*
         }
 
         impl StopReason {

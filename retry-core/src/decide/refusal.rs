@@ -8,6 +8,8 @@ use crate::stop::{Detail, Stop, StopReason};
 
 /// What follows when the budget or the breaker of a resource says no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 pub enum OnRefusal {
     /// The operation stops, with `budget_exhausted` or `circuit_open`. The
     /// default of operations that live in a process.
@@ -40,10 +42,16 @@ pub enum OnRefusal {
 /// assert_eq!(wait.start(), Duration::from_secs(1));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(deny_unknown_fields))]
 #[must_use]
 pub struct Refusal {
     by: By,
     /// When the next permit is, since the start of attempt 1.
+    #[cfg_attr(
+        feature = "durable",
+        serde(rename = "next_ns", default, skip_serializing_if = "Option::is_none")
+    )]
     next: Option<Nanos>,
     /// How often the operation was deferred already.
     deferrals: u32,
@@ -51,6 +59,8 @@ pub struct Refusal {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "durable", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 enum By {
     Budget,
     Breaker,
