@@ -1,13 +1,20 @@
 //! What the recipes of `retry_core::guide::recipes` share.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+mod folder;
+mod line;
+mod writer;
+
+use std::path::Path;
 use std::time::Duration;
-use std::{env, fs, io, process};
 
-use rusqlite::Connection;
+use retry_core::Failure;
+use rusqlite::{Connection, ErrorCode};
 
-/// Opens a connection that never waits for a lock: waiting is the retry's.
+pub use folder::Folder;
+pub use line::{Line, Loses, Lost};
+pub use writer::Writer;
+
+/// Opens a connection that never waits for a lock: the waiting is the retry's.
 ///
 /// # Errors
 ///
@@ -20,41 +27,21 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// A folder for the database of one test, gone with the value.
-#[derive(Debug)]
-pub struct Folder(PathBuf);
-
-impl Folder {
-    /// An empty folder that no other test has.
-    ///
-    /// # Errors
-    ///
-    /// What the file system says.
-    pub fn new() -> io::Result<Self> {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("retry-recipes-{}-{number}", process::id()));
-        // Left behind by a process of the same number that was killed.
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-
-    /// Where the database is.
-    pub fn database(&self) -> PathBuf {
-        self.0.join("recipe.db")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+/// What an error of SQLite means where a whole transaction is the attempt.
+pub fn classify(error: &rusqlite::Error) -> Failure {
+    match error.sqlite_error_code() {
+        // All of SQLITE_BUSY, SQLITE_BUSY_SNAPSHOT included: it is rolled back.
+        Some(ErrorCode::DatabaseBusy) => Failure::transient().no_effect(),
+        _ => Failure::permanent(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Folder, open};
+    use retry_core::Failure;
+    use rusqlite::ffi;
+
+    use super::{Folder, classify, open};
 
     /// Before 3.51.3 two writers that checkpoint can corrupt a WAL.
     #[test]
@@ -69,5 +56,29 @@ mod tests {
         let mode: String =
             connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
         assert_eq!(mode, "wal");
+    }
+
+    #[test]
+    fn only_busy_is_worth_another_attempt() {
+        let failure = |code| classify(&rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        for code in [
+            ffi::SQLITE_BUSY,
+            ffi::SQLITE_BUSY_RECOVERY,
+            ffi::SQLITE_BUSY_SNAPSHOT,
+            ffi::SQLITE_BUSY_TIMEOUT,
+        ] {
+            assert_eq!(failure(code), Failure::transient().no_effect(), "{code}");
+        }
+        for code in [
+            ffi::SQLITE_LOCKED,
+            ffi::SQLITE_CONSTRAINT,
+            ffi::SQLITE_IOERR,
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_READONLY,
+            ffi::SQLITE_CORRUPT,
+        ] {
+            assert_eq!(failure(code), Failure::permanent(), "{code}");
+        }
+        assert_eq!(classify(&rusqlite::Error::QueryReturnedNoRows), Failure::permanent());
     }
 }
