@@ -2,6 +2,8 @@
 //!
 //! - [`results_and_effects`]: what is guaranteed, and which of the three
 //!   declarations fits.
+//! - [`recipes`]: a row version, a transaction that is retried as a whole, and which
+//!   of the two a key replaces.
 //! - [`testing`]: virtual time, recorded events, schedules as data.
 //! - [`limits`]: what neither types nor the running attempt can see, with the
 //!   case.
@@ -13,6 +15,9 @@
 
 #[doc = include_str!("../docs/results_and_effects.md")]
 pub mod results_and_effects {}
+
+#[doc = include_str!("../docs/recipes.md")]
+pub mod recipes {}
 
 #[doc = include_str!("../docs/testing.md")]
 pub mod testing {}
