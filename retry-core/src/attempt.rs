@@ -30,6 +30,8 @@ use crate::safety::Safety;
 #[derive(Clone)]
 pub struct Attempt {
     pub(crate) number: u32,
+    /// Numbers before it that were given back before their body was polled.
+    pub(crate) released: u32,
     pub(crate) max_attempts: u32,
     pub(crate) safety: Safety,
     /// When this attempt is cut; `None` beyond what the clock can count.
@@ -47,7 +49,7 @@ impl Attempt {
 
     /// Whether the policy allows no attempt after this one.
     pub const fn is_last(&self) -> bool {
-        self.number >= self.max_attempts
+        self.number - self.released >= self.max_attempts
     }
 
     /// The time until this attempt is cut, by its own timeout or by the

@@ -384,6 +384,12 @@ impl Iterator for Delays<'_> {
 
 /// What validation and serde read.
 impl Backoff {
+    /// Whether its ceiling is a function of the author's.
+    #[cfg(feature = "durable")]
+    pub(crate) const fn is_custom(&self) -> bool {
+        matches!(self.curve, Curve::Custom(_))
+    }
+
     pub(crate) const fn curve(&self) -> Curve {
         self.curve
     }

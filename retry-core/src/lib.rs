@@ -65,6 +65,8 @@ mod retrier;
 #[cfg(feature = "durable")]
 pub mod store;
 
+#[cfg(feature = "durable")]
+mod durable;
 mod operation;
 mod outcome;
 mod run;

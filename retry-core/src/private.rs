@@ -7,6 +7,8 @@ pub use crate::classify::fields::{AskedWait, FailureCode, Field, HoldsOther, Hol
 pub use crate::classify::Classify as Classified;
 pub use crate::classify::{Classify, Verdict};
 pub use crate::decide::OnRefusal;
+#[cfg(feature = "durable")]
+pub use crate::durable::{Argument, DurableRun, Given, Kept};
 pub use crate::judge::{Describe, Judged, accept, by_trait};
 pub use crate::non_idempotent::{Guard, ReturnedFuture};
 pub use crate::outcome::{

@@ -16,7 +16,6 @@ mod id;
 mod replay;
 mod timestamp;
 
-pub(crate) use change::judged;
 pub use change::{Applied, Change, Fence, Refused};
 pub use checksum::Checksum;
 pub use entry::{Entry, EntryColumns};

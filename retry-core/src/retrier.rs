@@ -3,6 +3,8 @@
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+#[cfg(feature = "durable")]
+use std::time::Duration;
 
 use crate::breaker::Breaker;
 use crate::budget::Budget;
@@ -13,6 +15,8 @@ use crate::policies::Policies;
 use crate::policy::Policy;
 use crate::resource::{Resource, ResourceError, Resources};
 use crate::stop::UnknownName;
+#[cfg(feature = "durable")]
+use crate::store::Store;
 use crate::switch::{Position, Switch};
 
 /// What operations share: the clock, the observers, the [resources](Resource) that
@@ -50,6 +54,33 @@ struct Parts {
     /// Held for as long as it takes to copy one policy, or to put another set in.
     policies: RwLock<Policies>,
     resources: Resources,
+    #[cfg(feature = "durable")]
+    keeping: Keeping,
+}
+
+/// Where durable operations are kept, and how.
+#[cfg(feature = "durable")]
+#[derive(Clone)]
+pub(crate) struct Keeping {
+    pub(crate) store: Option<Arc<dyn Store>>,
+    /// How long an operation is held without a sign of life.
+    pub(crate) lease: Duration,
+    /// How long a result is kept.
+    pub(crate) keep: Duration,
+    pub(crate) code_version: Option<Arc<str>>,
+}
+
+#[cfg(feature = "durable")]
+impl Keeping {
+    pub(crate) const DEFAULT: Self = Self {
+        store: None,
+        lease: Duration::from_secs(30),
+        keep: Duration::from_secs(30 * 86_400),
+        code_version: None,
+    };
+
+    /// Shorter ones would be spent on heartbeats.
+    const SHORTEST_LEASE: Duration = Duration::from_millis(10);
 }
 
 impl Retrier {
@@ -63,7 +94,15 @@ impl Retrier {
         let nesting_limit = Situation::NESTING_LIMIT;
         let (observers, policies) = (Observers::default(), Policies::new());
         let resources = Resources::default();
-        RetrierBuilder { clock: None, observers, policies, nesting_limit, resources }
+        RetrierBuilder {
+            clock: None,
+            observers,
+            policies,
+            nesting_limit,
+            resources,
+            #[cfg(feature = "durable")]
+            keeping: Keeping::DEFAULT,
+        }
     }
 
     /// Switches retries off: the kill switch. Each operation of this retrier and
@@ -189,6 +228,17 @@ impl Retrier {
         self.0.policies.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The store of its durable operations, if it has one.
+    #[cfg(feature = "durable")]
+    pub fn store(&self) -> Option<&dyn Store> {
+        self.0.keeping.store.as_deref()
+    }
+
+    #[cfg(feature = "durable")]
+    pub(crate) fn keeping(&self) -> &Keeping {
+        &self.0.keeping
+    }
+
     pub(crate) fn resources(&self) -> &Resources {
         &self.0.resources
     }
@@ -243,6 +293,8 @@ pub struct RetrierBuilder {
     nesting_limit: u32,
     policies: Policies,
     resources: Resources,
+    #[cfg(feature = "durable")]
+    keeping: Keeping,
 }
 
 impl RetrierBuilder {
@@ -289,11 +341,54 @@ impl RetrierBuilder {
         Self { nesting_limit: attempts.get(), ..self }
     }
 
+    /// Sets where durable operations are kept. Without, they stop with
+    /// `invalid_policy`.
+    #[cfg(feature = "durable")]
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.keeping.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Sets how long a durable operation is held without a sign of life (30 s by
+    /// default, 10 ms at least): so long after a crash the same call is answered
+    /// `in_flight`. A holder gives three signs in that time; one that cannot, because
+    /// its thread is blocked, loses the operation to the next call.
+    #[cfg(feature = "durable")]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.keeping.lease = lease.max(Keeping::SHORTEST_LEASE);
+        self
+    }
+
+    /// Sets how long the result of a durable operation, or its final stop, answers
+    /// the same call (30 days by default). Afterwards the same call is a new
+    /// operation. It is kept with each operation when that begins.
+    #[cfg(feature = "durable")]
+    pub fn keep(mut self, keep: Duration) -> Self {
+        self.keeping.keep = keep;
+        self
+    }
+
+    /// Sets the version of the code, which is kept with each durable operation that
+    /// it begins.
+    #[cfg(feature = "durable")]
+    pub fn code_version(mut self, version: impl Into<Arc<str>>) -> Self {
+        self.keeping.code_version = Some(version.into());
+        self
+    }
+
     /// The retrier.
     pub fn build(self) -> Retrier {
-        let Self { clock, observers, policies, nesting_limit, resources } = self;
-        let (policies, switch) = (RwLock::new(policies), Switch::default());
-        Retrier(Arc::new(Parts { clock, observers, policies, nesting_limit, switch, resources }))
+        let Self { clock, observers, policies, nesting_limit, resources, .. } = self;
+        Retrier(Arc::new(Parts {
+            clock,
+            observers,
+            nesting_limit,
+            switch: Switch::default(),
+            policies: RwLock::new(policies),
+            resources,
+            #[cfg(feature = "durable")]
+            keeping: self.keeping,
+        }))
     }
 }
 

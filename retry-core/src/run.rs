@@ -3,6 +3,8 @@
 //!
 //! [`Operation`]: crate::Operation
 
+#[cfg(feature = "durable")]
+mod carry;
 mod events;
 mod handed;
 mod outcome;
@@ -24,21 +26,23 @@ use thin_vec::ThinVec;
 use crate::attempt::Attempt;
 use crate::classify::Failure;
 use crate::clock::{ClockHandle, Waiting};
-use crate::decide::{Decision, Refusal, Situation, decide_start};
+use crate::decide::{Decision, Deferral, Refusal, Situation, decide_start};
 use crate::judge::{Accept, By, ByTrait, Judged};
 use crate::key::{EmptyKey, IdempotencyKey, ToKey};
 use crate::ledger::Ledger;
 use crate::nanos::Nanos;
 use crate::observe::Observers;
 use crate::operation_id::OperationId;
-use crate::policy::PolicyError;
+use crate::policy::{Policy, PolicyError};
 use crate::retrier::Retrier;
 use crate::safety::Safety;
 use crate::scope::{self, Frame, Told};
 use crate::stop::{Stop, UnknownName};
 use crate::stopped::{FailedAttempt, Stopped};
 
-use handed::Handed;
+use handed::{Carried, Handed};
+#[cfg(feature = "durable")]
+pub(crate) use outcome::{Failed, deferral_of};
 use protection::Protection;
 pub use spec::{LookedUp, Spec};
 use trace::Trace;
@@ -110,6 +114,25 @@ enum Phase {
     /// After a wait.
     Between,
     Done,
+}
+
+/// Whether an attempt may start.
+pub(crate) enum Admission {
+    Granted,
+    /// Not yet; with what held when that was decided.
+    Deferred(
+        Deferral,
+        #[cfg_attr(not(feature = "durable"), expect(dead_code, reason = "only records tell"))]
+        Situation,
+    ),
+    Halted(Halt),
+}
+
+/// A stop where no failure was judged, with what held when it was decided.
+pub(crate) struct Halt {
+    pub(crate) stop: Stop,
+    #[cfg_attr(not(feature = "durable"), expect(dead_code, reason = "only records tell"))]
+    pub(crate) situation: Situation,
 }
 
 /// What tells the operation from others of its name.
@@ -224,15 +247,40 @@ impl<'a, E> Run<'a, E> {
     /// Whether the attempt has begun; otherwise it is deferred.
     #[cold]
     fn begin_judged(&mut self) -> Result<bool, Stopped<E>> {
-        if self.phase == Phase::Fresh {
-            self.check()?;
+        match self.admit() {
+            Admission::Granted => {
+                self.start();
+                Ok(true)
+            }
+            Admission::Deferred(deferral, _) => {
+                self.deferred(deferral);
+                Ok(false)
+            }
+            Admission::Halted(halt) => Err(self.stop(halt.stop)),
         }
-        if let Decision::Stop(stop) = self.decide_start(None) {
-            return Err(self.stop(stop));
+    }
+
+    /// Asks whether the next attempt may start: what is decided, then the breaker.
+    pub(crate) fn admit(&mut self) -> Admission {
+        if self.phase == Phase::Fresh
+            && let Err(stop) = self.check()
+        {
+            return Admission::Halted(Halt { stop, situation: self.situation() });
         }
+        match self.judge_start(None) {
+            Admission::Granted => self.ask_breaker(),
+            refused => refused,
+        }
+    }
+
+    /// Starts the attempt that was admitted: spends its token, and tells.
+    pub(crate) fn start(&mut self) {
         let is_first = self.phase == Phase::Fresh;
-        if !self.is_admitted(is_first)? {
-            return Ok(false);
+        let now = self.instant(self.elapsed);
+        if let (Some(handed), Some(now)) = (&mut *self.held.handed, now)
+            && let Some(resource) = handed.begin(is_first, now)
+        {
+            self.frame.resource = resource;
         }
         if is_first {
             if self.spec.safety() == Safety::AtMostOnce {
@@ -249,40 +297,32 @@ impl<'a, E> Run<'a, E> {
         if self.is_observed() {
             self.attempt_started();
         }
-        Ok(true)
     }
 
-    /// Asks the breaker, the last thing before an attempt, and spends the token.
-    fn is_admitted(&mut self, is_first: bool) -> Result<bool, Stopped<E>> {
-        let now = self.instant(self.elapsed);
+    /// Asks the breaker, the last thing before an attempt.
+    fn ask_breaker(&mut self) -> Admission {
+        let (is_first, now) = (self.phase == Phase::Fresh, self.instant(self.elapsed));
         let (Some(handed), Some(now)) = (&mut *self.held.handed, now) else {
-            return Ok(true);
+            return Admission::Granted;
         };
         let Some((protection, observers)) = handed.protection() else {
-            return Ok(true);
+            return Admission::Granted;
         };
         protection.use_caller(self.spec.name());
         let Err(until) = protection.admit(is_first, now, observers) else {
-            protection.begin(is_first, now);
-            self.frame.resource = protection.resource_id();
-            handed.has_begun = true;
-            return Ok(true);
+            return Admission::Granted;
         };
         let next = until.map(|at| self.since_start(at));
         let refusal = Refusal::breaker(next);
         let refusal = self.protection().map(|(protection, _)| protection.refusal(refusal));
-        match self.decide_start(refusal) {
-            Decision::Defer(deferral) => {
-                self.phase = Phase::Deferred;
-                if let (Some(until), Some((protection, _))) = (until, self.protection()) {
-                    protection.close_until(until);
-                }
-                self.deferred(deferral);
-                Ok(false)
+        let admission = self.judge_start(refusal);
+        if let Admission::Deferred(..) = admission {
+            self.phase = Phase::Deferred;
+            if let (Some(until), Some((protection, _))) = (until, self.protection()) {
+                protection.close_until(until);
             }
-            Decision::Stop(stop) => Err(self.stop(stop)),
-            Decision::StartAttempt | Decision::ScheduleRetry(_) => Ok(true),
         }
+        admission
     }
 
     /// One turn: begins an attempt, unless that was done, drives the body to its
@@ -335,8 +375,9 @@ impl<'a, E> Run<'a, E> {
     /// The attempt that is running, for the body.
     pub fn attempt(&mut self) -> Attempt {
         Attempt {
-            number: self.attempts(),
-            max_attempts: self.spec.policy().get_max_attempts(),
+            number: self.number(),
+            released: self.released(),
+            max_attempts: self.policy().get_max_attempts(),
             safety: self.spec.safety(),
             cut: self.instant(self.cut()),
             clock: self.clock().clone(),
@@ -348,15 +389,46 @@ impl<'a, E> Run<'a, E> {
 
 /// Time and decisions.
 impl<E> Run<'_, E> {
-    fn clock(&self) -> &ClockHandle {
+    pub(crate) fn clock(&self) -> &ClockHandle {
         match &*self.held.waiting {
             Some(waiting) => waiting.clock(),
             None => &ClockHandle::RUNTIME,
         }
     }
 
+    /// The numbers that bound it: those of the call, or of its record.
+    #[inline]
+    pub(crate) fn policy(&self) -> &Policy {
+        match self.carried() {
+            Some(carried) => &carried.policy,
+            None => self.spec.policy(),
+        }
+    }
+
+    /// What an operation that survives its process brings along.
+    #[inline]
+    fn carried(&self) -> Option<&Carried> {
+        self.held.handed.as_ref()?.carried.as_ref()
+    }
+
+    /// Logical time before this process began with it.
+    #[inline]
+    fn base(&self) -> Nanos {
+        self.carried().map_or(Nanos::ZERO, |carried| carried.elapsed)
+    }
+
+    /// Attempts that were given back before their body was polled.
+    fn released(&self) -> u32 {
+        self.carried().map_or(0, |carried| carried.released)
+    }
+
+    /// The number of the attempt: those that were given back have one too.
+    pub(crate) fn number(&self) -> u32 {
+        self.attempts().saturating_add(self.released())
+    }
+
     /// Attempts started: the first one's number is set before it starts.
-    fn attempts(&self) -> u32 {
+    pub(crate) fn attempts(&self) -> u32 {
         match (self.phase, &*self.held.handed) {
             (Phase::Fresh, _) => 0,
             (Phase::Deferred | Phase::Done, Some(handed)) if handed.is_deferred_first() => 0,
@@ -377,16 +449,22 @@ impl<E> Run<'_, E> {
         )
     }
 
-    fn ledger(&self) -> Ledger {
-        Ledger::of(self.attempts(), 0, self.hints, self.elapsed)
+    pub(crate) fn ledger(&self) -> Ledger {
+        Ledger::of(self.number(), self.released(), self.hints, self.elapsed)
     }
 
     fn instant(&self, since_start: Nanos) -> Option<Instant> {
-        self.frame.since?.checked_add(since_start.duration())
+        self.frame.since?.checked_add(since_start.minus(self.base()).duration())
     }
 
     fn since_start(&self, at: Instant) -> Duration {
-        self.frame.since.map_or(Duration::ZERO, |start| at.saturating_duration_since(start))
+        let since = self.frame.since.map(|start| at.saturating_duration_since(start));
+        self.base().plus(Nanos::from_duration(since.unwrap_or_default())).duration()
+    }
+
+    /// When everything is cut.
+    fn end(&self) -> Nanos {
+        self.base().plus(self.frame.span)
     }
 
     fn protection(&mut self) -> Option<(&mut Protection, &Observers)> {
@@ -394,19 +472,19 @@ impl<E> Run<'_, E> {
     }
 
     /// Never before the last event.
-    fn now(&self) -> Nanos {
+    pub(crate) fn now(&self) -> Nanos {
         let passed = match self.frame.since {
             Some(start) => self.clock().now().saturating_duration_since(start),
             None => Duration::ZERO,
         };
-        self.elapsed.max(Nanos::from_duration(passed))
+        self.elapsed.max(self.base().plus(Nanos::from_duration(passed)))
     }
 
     /// When what runs is cut. An attempt began at the last event.
     fn cut(&self) -> Nanos {
-        match self.spec.policy().attempt_timeout_nanos() {
-            Some(timeout) if self.in_attempt() => self.frame.span.min(self.elapsed.plus(timeout)),
-            _ => self.frame.span,
+        match self.policy().attempt_timeout_nanos() {
+            Some(timeout) if self.in_attempt() => self.end().min(self.elapsed.plus(timeout)),
+            _ => self.end(),
         }
     }
 
@@ -416,14 +494,14 @@ impl<E> Run<'_, E> {
     }
 
     /// What must hold before the first attempt, beside what is decided.
-    fn check(&mut self) -> Result<(), Stopped<E>> {
+    pub(crate) fn check(&self) -> Result<(), Stop> {
         let resource = match (&*self.held.handed, self.spec.get_resource()) {
             (Some(handed), _) => handed.unknown(),
             (None, Some(name)) => Some(Arc::new(UnknownName::without_retrier("resource", name))),
             (None, None) => None,
         };
         if let Some(name) = self.spec.unknown().or(resource) {
-            return Err(self.stop(Stop::unknown(name)));
+            return Err(Stop::unknown(name));
         }
         let checked = match self.call {
             _ if self.clock().is_missing() => Err(PolicyError::NoClock),
@@ -432,16 +510,16 @@ impl<E> Run<'_, E> {
             _ if self.spec.is_validated() => Ok(()),
             _ => self.spec.policy().validate(),
         };
-        checked.map_err(|error| self.stop(Stop::invalid(error)))
+        checked.map_err(Stop::invalid)
     }
 
-    fn situation(&self) -> Situation {
+    pub(crate) fn situation(&self) -> Situation {
         let situation = Situation::new()
             .safety(self.spec.safety())
             .effects(u32::from(self.told.effects()))
             .inner_stop(self.told.stop())
             .retry_nested(self.spec.retries_nested())
-            .left_outside(self.frame.span.duration())
+            .left_outside(self.end().duration())
             .nested(u32::from(self.frame.depth), self.frame.product);
         match &*self.held.handed {
             Some(handed) => handed.situation(situation),
@@ -449,13 +527,18 @@ impl<E> Run<'_, E> {
         }
     }
 
-    fn decide_start(&self, refusal: Option<Refusal>) -> Decision {
+    /// Decides whether an attempt may start, with what held when it was decided.
+    fn judge_start(&self, refusal: Option<Refusal>) -> Admission {
         let situation = self.situation();
         let situation = refusal.map_or(situation, |refusal| situation.refused(refusal));
-        decide_start(self.spec.policy(), &self.ledger(), &situation)
+        match decide_start(self.policy(), &self.ledger(), &situation) {
+            Decision::Defer(deferral) => Admission::Deferred(deferral, situation),
+            Decision::Stop(stop) => Admission::Halted(Halt { stop, situation }),
+            Decision::StartAttempt | Decision::ScheduleRetry(_) => Admission::Granted,
+        }
     }
 
-    fn id(&mut self) -> OperationId {
+    pub(crate) fn id(&mut self) -> OperationId {
         let name = self.spec.name().clone();
         let process = self.clock().process();
         let sequence = match self.call {

@@ -54,6 +54,8 @@ pub(crate) struct Report<E> {
     /// Oldest first.
     pub(crate) deferrals: ThinVec<Deferral>,
     pub(crate) resource: Option<Arc<str>>,
+    /// The last error's text, where only a record has it.
+    pub(crate) recorded: Option<Arc<str>>,
 }
 
 /// An attempt that failed: what it meant, and the error if the body returned one.
@@ -148,6 +150,13 @@ impl<E> Stopped<E> {
         self.0.failures.into_iter().rev().find_map(|failed| failed.error)
     }
 
+    /// The text of the last error, where it was an attempt of an earlier process, or
+    /// of an earlier call, that gave it: a durable operation remembers texts, not
+    /// values.
+    pub fn recorded_error(&self) -> Option<&str> {
+        self.0.recorded.as_deref()
+    }
+
     /// The failed attempts, oldest first: the most recent eight, of which the
     /// oldest gives way to the last one with an error where none of them has one.
     pub fn failures(&self) -> &[FailedAttempt<E>] {
@@ -175,9 +184,19 @@ impl<E> Stopped<E> {
     /// }
     /// ```
     pub fn map_error<F>(self, mut map: impl FnMut(E) -> F) -> Stopped<F> {
-        let Report { id, stop, attempts, elapsed, failures, deferrals, resource } = *self.0;
+        let Report { id, stop, attempts, elapsed, failures, deferrals, resource, recorded } =
+            *self.0;
         let failures = failures.into_iter().map(|failed| failed.map_error(&mut map)).collect();
-        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals, resource })
+        Stopped::new(Report {
+            id,
+            stop,
+            attempts,
+            elapsed,
+            failures,
+            deferrals,
+            resource,
+            recorded,
+        })
     }
 
     /// Whether the same call, made again, would fail again: `fail_permanent`,
@@ -316,9 +335,10 @@ impl<E: fmt::Display> fmt::Display for Stopped<E> {
                 if failure.is_rejected() { "gave a value that was rejected" } else { "was cut" };
             write!(f, "; attempt {attempt} {end}")?;
         }
-        match self.error() {
-            Some(error) => write!(f, "; the last error was: {error}"),
-            None => Ok(()),
+        match (self.error(), self.recorded_error()) {
+            (Some(error), _) => write!(f, "; the last error was: {error}"),
+            (None, Some(error)) => write!(f, "; the last error was: {error}"),
+            (None, None) => Ok(()),
         }
     }
 }

@@ -302,7 +302,7 @@ mod tests {
             };
             let stopped = Stopped::new(Report {
                 id: "prices".into(),
-                stop: Stop::with(StopReason::CircuitOpen, Detail::Refused { next }),
+                stop: Stop::with(StopReason::CircuitOpen, Detail::Refused { next, recorded: None }),
                 attempts: 1,
                 elapsed: Nanos::from_duration(Duration::from_secs(2)),
                 failures: [failed].into_iter().collect(),

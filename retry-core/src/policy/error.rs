@@ -67,6 +67,11 @@ pub enum PolicyError {
     EmptyName,
     /// Neither a clock of one's own nor the feature `tokio` is there.
     NoClock,
+    /// The operation is durable, and its retrier has no store.
+    NoStore,
+    /// The operation is durable, and its backoff is a function, which no record
+    /// can keep.
+    CustomBackoff,
 }
 
 impl PolicyError {
@@ -125,6 +130,10 @@ impl PolicyError {
             }
             Self::NoClock => message
                 .text("there is no clock: enable the feature `tokio`, give the retrier a clock, or run inside `Clock::scope`"),
+            Self::NoStore => message
+                .text("the operation is durable, and its retrier has no store; add one with `Retrier::builder().store(…)`"),
+            Self::CustomBackoff => message
+                .text("a backoff by a function cannot be kept in a record; write it with `Backoff::exponential`, `linear`, `fibonacci` or `fixed`"),
         }
     }
 

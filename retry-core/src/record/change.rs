@@ -355,7 +355,7 @@ impl Applying<'_> {
 }
 
 /// What follows a failure, by the pure function, as the event that keeps it.
-pub(crate) fn judged(head: &Head, failure: &Failure, situation: Situation) -> Option<Event> {
+fn judged(head: &Head, failure: &Failure, situation: Situation) -> Option<Event> {
     let ledger = head.ledger();
     let decision = decide(&head.policy, &ledger, &situation, &head.operation, Some(failure));
     let planned = match decision {

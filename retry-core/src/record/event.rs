@@ -223,25 +223,25 @@ impl Event {
                 until: deferral.until(),
                 situation,
             },
-            Decision::Stop(stop) => Self::of_stop(stop, elapsed, planned, situation)?,
+            Decision::Stop(stop) => Self::of_stop(stop, elapsed, planned, situation),
         })
     }
 
-    /// A stop, by what it means for the record; `None` where nothing is written.
+    /// A stop, by what it means for the record.
     pub(crate) fn of_stop(
         stop: &Stop,
         elapsed: Duration,
         planned: Option<Duration>,
         situation: Situation,
-    ) -> Option<Self> {
+    ) -> Self {
         let (reason, text) = (stop.reason(), stop.to_string());
-        Some(match reason.finality() {
+        match reason.finality() {
             Finality::Dead => Self::Dead { elapsed, reason, text, situation },
             Finality::Review => Self::ReviewOpened { elapsed, reason, text },
             Finality::Resumable => {
                 Self::Parked { elapsed, reason, text, start: planned, situation }
             }
-        })
+        }
     }
 
     /// The kind, as in the column: `attempt_started`.

@@ -48,13 +48,13 @@ impl<E> Run<'_, E> {
 
     #[cold]
     pub(super) fn attempt_started(&mut self) {
-        let operation = &self.id();
+        let (operation, policy) = (&self.id(), *self.policy());
         let event = AttemptStarted {
             operation,
-            attempt: self.attempts(),
+            attempt: self.number(),
             elapsed: self.elapsed.duration(),
             waited: self.waited(),
-            policy: self.spec.policy(),
+            policy: &policy,
             resource: self.held.resource(),
             depth: self.depth(),
             product: self.product(),
@@ -73,7 +73,7 @@ impl<E> Run<'_, E> {
     ) {
         let event = AttemptFailed {
             operation,
-            attempt: self.attempts(),
+            attempt: self.number(),
             elapsed: self.elapsed.duration(),
             failure,
             error: error.zip(describe).and_then(|(error, describe)| describe(error)),

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Instant;
 
 use super::Spec;
 use super::protection::Protection;
 use crate::decide::Situation;
+use crate::nanos::Nanos;
 use crate::observe::Observers;
+use crate::policy::Policy;
 use crate::retrier::Retrier;
 use crate::stop::UnknownName;
 use crate::switch::{Position, Ticket};
@@ -19,8 +22,20 @@ pub(super) struct Handed {
     unknown: Option<Arc<UnknownName>>,
     /// Whether an attempt has begun.
     pub(super) has_begun: bool,
+    /// What the record of the operation brings along.
+    pub(super) carried: Option<Carried>,
     /// The operation waits, and the switch knows.
     ticket: Option<Ticket>,
+}
+
+/// What an operation that survives its process brings along.
+pub(crate) struct Carried {
+    /// The numbers that it began with.
+    pub(crate) policy: Policy,
+    /// Logical time before this process began with it.
+    pub(crate) elapsed: Nanos,
+    /// Attempts that were given back.
+    pub(crate) released: u32,
 }
 
 impl Handed {
@@ -32,7 +47,7 @@ impl Handed {
         };
         let protection =
             resource.map(|resource| Protection::new(resource, spec.get_on_refusal(), outside));
-        Self { retrier, protection, unknown, has_begun: false, ticket: None }
+        Self { retrier, protection, unknown, has_begun: false, carried: None, ticket: None }
     }
 
     pub(super) fn observers(&self) -> &Observers {
@@ -43,6 +58,14 @@ impl Handed {
     pub(super) fn protection(&mut self) -> Option<(&mut Protection, &Observers)> {
         let observers = self.retrier.observers();
         self.protection.as_mut().map(|protection| (protection, observers))
+    }
+
+    /// An attempt begins; gives the resource that operations inside are told.
+    pub(super) fn begin(&mut self, is_first: bool, now: Instant) -> Option<u16> {
+        let protection = self.protection.as_mut()?;
+        protection.begin(is_first, now);
+        self.has_begun = true;
+        Some(protection.resource_id())
     }
 
     /// Whether an attempt was asked for, and none has begun.

@@ -4,19 +4,36 @@ use std::sync::Arc;
 
 use thin_vec::ThinVec;
 
-use super::protection::Failed;
-use super::{Phase, Run};
+use super::{Phase, Run, protection};
 use crate::classify::{Failure, Kind};
-use crate::decide::{Decision, Deferral, Refusal, Wait, decide};
-use crate::judge::Judged;
+use crate::decide::{Decision, Deferral, Refusal, Situation, Wait, decide};
+use crate::judge::{Describe, Judged};
 use crate::nanos::Nanos;
 use crate::scope::{self, Told};
 use crate::stop::{Stop, StopReason};
 use crate::stopped::{FailedAttempt, REMEMBERED, Report, Stopped};
 
+/// A failed attempt, and what follows.
+pub(crate) struct Failed<E> {
+    pub(crate) failure: Failure,
+    pub(crate) error: Option<E>,
+    #[cfg_attr(not(feature = "durable"), expect(dead_code, reason = "only records tell"))]
+    pub(crate) describe: Option<Describe<E>>,
+    pub(crate) decision: Decision,
+    /// What held around the operation, the budget's refusal included.
+    #[cfg_attr(not(feature = "durable"), expect(dead_code, reason = "only records tell"))]
+    pub(crate) situation: Situation,
+}
+
+/// The deferral that is part of a wait for a token.
+pub(crate) fn deferral_of(wait: &Wait) -> Option<Deferral> {
+    let (reason, until) = (StopReason::BudgetExhausted, Nanos::from_duration(wait.start()));
+    wait.is_deferred().then_some(Deferral { reason, at: until, until })
+}
+
 impl<E> Run<'_, E> {
     #[inline]
-    pub(super) fn succeed(&mut self) {
+    pub(crate) fn succeed(&mut self) {
         if self.phase > Phase::PlainTimed {
             self.succeed_judged();
         }
@@ -33,7 +50,13 @@ impl<E> Run<'_, E> {
     /// `None` when a wait follows.
     #[cold]
     pub(super) fn fail(&mut self, judged: Judged<E>, error: Option<E>) -> Option<Stopped<E>> {
-        let situation = self.situation();
+        let failed = self.judge(judged, error);
+        self.follow(failed).map(|stop| self.stop(stop))
+    }
+
+    /// Decides what follows a failed attempt, and tells what it was.
+    pub(crate) fn judge(&mut self, judged: Judged<E>, error: Option<E>) -> Failed<E> {
+        let mut situation = self.situation();
         let (failure, describe) = (situation.seen(judged.failure), judged.describe);
         let was_cut = error.is_none() && !failure.is_rejected();
         let was_cut_early = was_cut && self.ran() < self.time_of_an_attempt();
@@ -42,18 +65,24 @@ impl<E> Run<'_, E> {
         (self.hints, self.elapsed) = (ledger.hints(), ledger.elapsed_nanos());
         let id = self.id();
         self.protected_failure(&failure, was_cut_early);
-        let policy = self.spec.policy();
-        let mut decision = decide(policy, &ledger, &situation, &id, Some(&failure));
+        let policy = *self.policy();
+        let mut decision = decide(&policy, &ledger, &situation, &id, Some(&failure));
         if let Decision::ScheduleRetry(_) = decision
             && let Some(refusal) = self.ask_budget(failure.kind())
         {
-            let situation = situation.refused(refusal);
-            decision = decide(policy, &ledger, &situation, &id, Some(&failure));
+            situation = situation.refused(refusal);
+            decision = decide(&policy, &ledger, &situation, &id, Some(&failure));
         }
         if self.is_observed() {
             self.attempt_failed(&id, &failure, error.as_ref(), describe, &decision);
         }
-        let (attempt, elapsed) = (self.attempts(), self.elapsed);
+        Failed { failure, error, describe, decision, situation }
+    }
+
+    /// Goes on as it was decided: remembers the attempt, and waits or stops.
+    pub(crate) fn follow(&mut self, failed: Failed<E>) -> Option<Stop> {
+        let Failed { failure, error, decision, .. } = failed;
+        let (attempt, elapsed) = (self.number(), self.elapsed);
         let wait = match &decision {
             Decision::ScheduleRetry(wait) => Some(*wait),
             _ => None,
@@ -64,13 +93,11 @@ impl<E> Run<'_, E> {
             if let Some((protection, _)) = self.protection() {
                 protection.give_back();
             }
-            return Some(self.stop(stop));
+            return Some(stop);
         }
         self.until = wait.map_or(elapsed, |wait| wait.earliest());
-        if let Some(wait) = wait.filter(Wait::is_deferred) {
-            let (reason, until) = (StopReason::BudgetExhausted, wait.start());
-            let until = Nanos::from_duration(until);
-            self.deferred(Deferral { reason, at: elapsed, until });
+        if let Some(deferral) = wait.as_ref().and_then(deferral_of) {
+            self.deferred(Deferral { at: elapsed, ..deferral });
         }
         self.told = Told::NOTHING;
         self.phase = Phase::Yield;
@@ -82,7 +109,11 @@ impl<E> Run<'_, E> {
         let now = self.instant(self.elapsed);
         let ridden = self.told.stop().filter(|_| self.told.was_ridden());
         if let (Some(now), Some((protection, observers))) = (now, self.protection()) {
-            protection.failed(&Failed { failure, was_cut_early, ridden }, now, observers);
+            protection.failed(
+                &protection::Failed { failure, was_cut_early, ridden },
+                now,
+                observers,
+            );
         }
     }
 
@@ -93,12 +124,12 @@ impl<E> Run<'_, E> {
 
     /// How long the policy lets an attempt run that nothing shortens.
     fn time_of_an_attempt(&self) -> Nanos {
-        let policy = self.spec.policy();
+        let policy = self.policy();
         policy.attempt_timeout_nanos().unwrap_or_else(|| policy.deadline_nanos())
     }
 
     /// `None` where the retry has its token, or needs none.
-    fn ask_budget(&mut self, kind: Kind) -> Option<Refusal> {
+    pub(super) fn ask_budget(&mut self, kind: Kind) -> Option<Refusal> {
         let now = self.instant(self.elapsed)?;
         let (protection, observers) = self.protection()?;
         let next = protection.ask_budget(kind, now, observers)?;
@@ -116,7 +147,7 @@ impl<E> Run<'_, E> {
         }
     }
 
-    pub(super) fn deferred(&mut self, deferral: Deferral) {
+    pub(crate) fn deferred(&mut self, deferral: Deferral) {
         if self.is_observed() {
             self.told_to_wait(&deferral);
         }
@@ -127,7 +158,7 @@ impl<E> Run<'_, E> {
 
     /// The most recent failures; one allocation, at the first.
     fn remember(&mut self, failed: FailedAttempt<E>) {
-        let most = usize::try_from(self.spec.policy().get_max_attempts()).unwrap_or(REMEMBERED);
+        let most = usize::try_from(self.policy().get_max_attempts()).unwrap_or(REMEMBERED);
         let most = most.clamp(1, REMEMBERED);
         let failures = self.held.failures.get_or_insert_with(|| ThinVec::with_capacity(most));
         if failures.len() == REMEMBERED {
@@ -140,7 +171,7 @@ impl<E> Run<'_, E> {
     }
 
     #[cold]
-    pub(super) fn stop(&mut self, stop: Stop) -> Stopped<E> {
+    pub(crate) fn stop(&mut self, stop: Stop) -> Stopped<E> {
         let (id, attempts) = (self.id(), self.attempts());
         let deferrals = self.protection().map(|(protection, _)| protection.take_deferrals());
         let deferrals = deferrals.unwrap_or_default();
@@ -158,6 +189,15 @@ impl<E> Run<'_, E> {
         }
         let failures = self.held.failures.take().unwrap_or_default();
         let resource = self.held.resource().map(Arc::from);
-        Stopped::new(Report { id, stop, attempts, elapsed, failures, deferrals, resource })
+        Stopped::new(Report {
+            id,
+            stop,
+            attempts,
+            elapsed,
+            failures,
+            deferrals,
+            resource,
+            recorded: None,
+        })
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Protection {
     /// When to ask the breaker again.
     closed_until: Option<Instant>,
     deferrals: ThinVec<Deferral>,
+    /// Those that a record tells of.
+    deferred_before: u32,
 }
 
 impl Protection {
@@ -60,6 +62,7 @@ impl Protection {
             place: None,
             closed_until: None,
             deferrals: ThinVec::new(),
+            deferred_before: 0,
         }
     }
 
@@ -205,7 +208,14 @@ impl Protection {
     /// A refusal, as this operation takes it.
     pub(super) fn refusal(&self, refusal: Refusal) -> Refusal {
         let deferrals = u32::try_from(self.deferrals.len()).unwrap_or(u32::MAX);
+        let deferrals = deferrals.saturating_add(self.deferred_before);
         refusal.on_refusal(self.on_refusal).deferrals(deferrals)
+    }
+
+    /// How often the operation was deferred in other processes.
+    #[cfg(feature = "durable")]
+    pub(super) fn carry(&mut self, deferred_before: u32) {
+        self.deferred_before = deferred_before;
     }
 
     pub(super) fn deferred(&mut self, deferral: Deferral) {

@@ -30,6 +30,9 @@ pub struct Spec {
     resource: Option<&'static str>,
     /// `None`: as the resource says.
     on_refusal: Option<OnRefusal>,
+    /// Whether it waits for the same call that runs elsewhere.
+    #[cfg(feature = "durable")]
+    attaches: bool,
     /// The policy's name, where the retrier does not know it.
     unknown: Option<Arc<UnknownName>>,
 }
@@ -91,6 +94,28 @@ impl Spec {
         self
     }
 
+    /// It survives its process: by default it waits where it is refused.
+    #[cfg(feature = "durable")]
+    pub const fn durable(mut self) -> Self {
+        self.plain = false;
+        if self.on_refusal.is_none() {
+            self.on_refusal = Some(OnRefusal::Defer);
+        }
+        self
+    }
+
+    /// Waits for the same call that runs elsewhere.
+    #[cfg(feature = "durable")]
+    pub const fn attach(mut self) -> Self {
+        self.attaches = true;
+        self
+    }
+
+    #[cfg(feature = "durable")]
+    pub(crate) const fn attaches(&self) -> bool {
+        self.attaches
+    }
+
     pub(crate) const fn named(name: Cow<'static, str>, policy: Policy, safety: Safety) -> Self {
         Self {
             name,
@@ -102,6 +127,8 @@ impl Spec {
             retries_nested: false,
             resource: None,
             on_refusal: None,
+            #[cfg(feature = "durable")]
+            attaches: false,
             unknown: None,
         }
     }

@@ -7,10 +7,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use super::{Phase, Run};
+use super::{Admission, Halt, Phase, Run};
 use crate::classify::Failure;
 use crate::clock::Waiting;
-use crate::decide::{Decision, OnRefusal, Refusal};
+use crate::decide::{OnRefusal, Refusal};
 use crate::judge::{Classifier, Judged, Rejecter};
 use crate::nanos::Nanos;
 use crate::safety::Safety;
@@ -104,7 +104,7 @@ where
         let_go(body.as_mut());
         match stopped {
             Some(stopped) => Poll::Ready(Some(Err(stopped))),
-            None => run.poll_next(cx).map(|stopped| stopped.map(Err)),
+            None => run.poll_next(cx).map(|halt| halt.map(|halt| Err(run.stop(halt.stop)))),
         }
     }
 }
@@ -137,7 +137,7 @@ impl<E> Run<'_, E> {
                 },
                 Phase::Yield | Phase::Wait | Phase::Line | Phase::Deferred => {
                     match self.poll_next(cx) {
-                        Poll::Ready(Some(stopped)) => Before::Stopped(stopped),
+                        Poll::Ready(Some(halt)) => Before::Stopped(self.stop(halt.stop)),
                         // The same attempt asks again.
                         Poll::Ready(None) if was == Phase::Deferred => continue,
                         Poll::Ready(None) => Before::Waited,
@@ -151,12 +151,12 @@ impl<E> Run<'_, E> {
     }
 
     /// Waits for the next attempt, unless retries are switched off.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Stopped<E>>> {
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Halt>> {
         if let Some(handed) = &mut *self.held.handed
             && !handed.may_wait(cx.waker())
-            && let Some(stopped) = self.called_off()
+            && let Some(halt) = self.called_off()
         {
-            return Poll::Ready(Some(stopped));
+            return Poll::Ready(Some(halt));
         }
         if matches!(self.phase, Phase::Yield | Phase::Wait) {
             ready!(self.poll_wait(cx));
@@ -165,9 +165,9 @@ impl<E> Run<'_, E> {
             }
         }
         if matches!(self.phase, Phase::Line | Phase::Deferred)
-            && let Some(stopped) = ready!(self.poll_permit(cx))
+            && let Some(halt) = ready!(self.poll_permit(cx))
         {
-            return Poll::Ready(Some(stopped));
+            return Poll::Ready(Some(halt));
         }
         if let Some(handed) = &mut *self.held.handed {
             handed.waited();
@@ -177,7 +177,7 @@ impl<E> Run<'_, E> {
 
     /// Waits for what the resource refuses: its token, or the breaker.
     #[cold]
-    fn poll_permit(&mut self, cx: &mut Context<'_>) -> Poll<Option<Stopped<E>>> {
+    fn poll_permit(&mut self, cx: &mut Context<'_>) -> Poll<Option<Halt>> {
         let elapsed = self.now();
         let now = self.instant(elapsed);
         let in_line = self.phase == Phase::Line;
@@ -196,8 +196,8 @@ impl<E> Run<'_, E> {
             // Others came in between: it may have become too late.
             let known = Some(at).filter(|at| *at < UNKNOWN);
             let refusal = Refusal::budget(known).on_refusal(OnRefusal::Defer);
-            if let Decision::Stop(stop) = self.decide_start(Some(refusal)) {
-                return Poll::Ready(Some(self.stop(stop)));
+            if let Admission::Halted(halt) = self.judge_start(Some(refusal)) {
+                return Poll::Ready(Some(halt));
             }
         }
         // A time that has passed already would be polled for.
@@ -211,13 +211,13 @@ impl<E> Run<'_, E> {
 
     /// `None` where retries are on again by now: the wait goes on as it was.
     #[cold]
-    fn called_off(&mut self) -> Option<Stopped<E>> {
+    fn called_off(&mut self) -> Option<Halt> {
         self.elapsed = self.now();
         // It waits for the breaker.
         let deferred = (self.phase == Phase::Deferred)
             .then(|| Refusal::breaker(Some(Duration::ZERO)).on_refusal(OnRefusal::Defer));
-        match self.decide_start(deferred) {
-            Decision::Stop(stop) => Some(self.stop(stop)),
+        match self.judge_start(deferred) {
+            Admission::Halted(halt) => Some(halt),
             _ => None,
         }
     }
@@ -318,7 +318,7 @@ impl<E, F: Future<Output = ()>> Future for Hooked<'_, '_, E, F> {
 
 impl<E> Run<'_, E> {
     #[inline]
-    fn poll_inside<T>(&mut self, poll: impl FnOnce() -> T) -> T {
+    pub(crate) fn poll_inside<T>(&mut self, poll: impl FnOnce() -> T) -> T {
         let mut told = Told::NOTHING;
         let output = {
             let _span = self.trace.enter();
@@ -345,7 +345,7 @@ impl<E> Run<'_, E> {
     }
 
     #[inline]
-    fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.phase == Phase::Plain { self.poll_first_cut(cx) } else { self.poll_other_cut(cx) }
     }
 
@@ -393,7 +393,7 @@ impl<E> Run<'_, E> {
     }
 
     #[inline]
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut *self.held.waiting {
             Some(waiting) => waiting.as_mut().poll(cx),
             None => Poll::Ready(()),
@@ -402,7 +402,7 @@ impl<E> Run<'_, E> {
 
     /// Sets the one timer, for a time since the start.
     #[inline]
-    fn set_timer(&mut self, at: Nanos) {
+    pub(super) fn set_timer(&mut self, at: Nanos) {
         let at = self.instant(at).unwrap_or_else(|| self.far());
         match &mut *self.held.waiting {
             Some(waiting) => waiting.as_mut().set(at),

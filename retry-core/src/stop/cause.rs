@@ -75,8 +75,26 @@ pub(crate) enum Detail {
     /// The retrier, not the switch alone.
     ShutDown,
     Invalid(PolicyError),
+    /// What a record, a store or another call says.
+    #[cfg(feature = "durable")]
+    Said(Arc<str>),
+    /// Why the store could not record the next step.
+    #[cfg(feature = "durable")]
+    Failed(Cause),
     /// Shared: a name and a list would make every stop larger.
     Unknown(Arc<UnknownName>),
+}
+
+/// An error of a layer above.
+#[cfg(feature = "durable")]
+#[derive(Clone, Debug)]
+pub(crate) struct Cause(pub(crate) Arc<dyn std::error::Error + Send + Sync>);
+
+#[cfg(feature = "durable")]
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.to_string() == other.0.to_string()
+    }
 }
 
 /// The time that an operation had, and who said so.
@@ -119,6 +137,27 @@ impl Stop {
     /// Why no further attempt follows.
     pub const fn reason(&self) -> StopReason {
         self.reason
+    }
+
+    /// A stop in the words of a record, a store or another call.
+    #[cfg(feature = "durable")]
+    pub(crate) fn said(reason: StopReason, text: impl Into<Arc<str>>) -> Self {
+        Self::with(reason, Detail::Said(text.into()))
+    }
+
+    /// The store could not record the next step.
+    #[cfg(feature = "durable")]
+    pub(crate) fn store_failed(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::with(StopReason::StoreFailed, Detail::Failed(Cause(Arc::new(error))))
+    }
+
+    /// What the store said, where it could not record the next step.
+    #[cfg(feature = "durable")]
+    pub(crate) fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
+        match &self.detail {
+            Detail::Failed(Cause(error)) => Some(&**error),
+            _ => None,
+        }
     }
 
     /// Whether the time that bounded the operation was given by what is around
@@ -208,6 +247,10 @@ impl fmt::Display for Stop {
                 self.reason.description()
             ),
             Detail::Invalid(error) => error.fmt(f),
+            #[cfg(feature = "durable")]
+            Detail::Said(text) => f.write_str(text),
+            #[cfg(feature = "durable")]
+            Detail::Failed(Cause(error)) => error.fmt(f),
             Detail::Unknown(name) => name.fmt(f),
         }
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::record::RecordError;
+use crate::stop::Stop;
 
 /// Why a store could not do what it was asked for. Nothing was written, unless a
 /// variant says otherwise.
@@ -99,6 +100,22 @@ impl fmt::Display for StoreError {
 }
 
 impl std::error::Error for StoreError {}
+
+impl Stop {
+    /// What the store said, where that is why the operation stopped.
+    ///
+    /// ```
+    /// # use retry_core::Stopped;
+    /// use retry_core::store::StoreError;
+    ///
+    /// fn is_out_of_room(stopped: &Stopped<std::io::Error>) -> bool {
+    ///     matches!(stopped.stop().store_error(), Some(StoreError::Full { .. }))
+    /// }
+    /// ```
+    pub fn store_error(&self) -> Option<&StoreError> {
+        self.cause()?.downcast_ref()
+    }
+}
 
 impl From<RecordError> for StoreError {
     fn from(error: RecordError) -> Self {

@@ -1,0 +1,657 @@
+//! The loop of an operation that survives its process: what the inline loop does,
+//! with each step kept in a store before it is taken. It decides nothing.
+
+mod claim;
+mod given;
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::attempt::Attempt;
+use crate::classify::Failure;
+use crate::decide::{Decision, Deferral, Situation, planned};
+use crate::judge::{By, ByTrait, Classifier, Describe, Judged};
+use crate::key::{IdempotencyKey, ToKey};
+use crate::observe::contain;
+use crate::policy::PolicyError;
+use crate::record::{
+    Arguments, Change, Ended, Event, Head, New, Phase, Record, RecordError, Refused,
+};
+use crate::retrier::{Keeping, Retrier};
+use crate::run::{Admission, Failed, Halt, Run, Spec, deferral_of};
+use crate::stop::{Stop, StopReason};
+use crate::stopped::Stopped;
+use crate::store::{Enqueued, Limits, Store, StoreError};
+
+use claim::Claim;
+pub use given::{Argument, Given, Kept};
+
+/// One durable operation in progress.
+///
+/// [`begin`](Self::begin) and [`turn`](Self::turn), one after the other, until one
+/// of them gives the result.
+pub struct DurableRun<'a, T, E> {
+    run: Run<'a, E>,
+    spec: &'a Spec,
+    keeping: Keeping,
+    given: Given,
+    /// What is held, or asked for. Abandoned when the operation is dropped.
+    claim: Option<Claim>,
+    stage: Stage,
+    kept: PhantomData<fn() -> T>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The store was not asked yet.
+    Unasked,
+    /// There is no record yet.
+    New,
+    /// The record is there, and held.
+    Held,
+    /// The body was polled, and its attempt is not finished.
+    Polled,
+}
+
+/// How the body of an attempt ended.
+enum Outcome<T, E> {
+    Value(T),
+    Error(E),
+    Cut,
+    /// Somebody else holds the operation now.
+    Lost,
+}
+
+/// A result, or why there is none.
+type Done<T, E> = Result<T, Stopped<E>>;
+
+impl<'a, T, E> DurableRun<'a, T, E> {
+    /// An operation that asks its store when it begins.
+    pub fn new(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
+        let keeping =
+            retrier.as_ref().map_or(Keeping::DEFAULT, |retrier| retrier.keeping().clone());
+        Self {
+            run: Run::new(spec, retrier),
+            spec,
+            keeping,
+            given: Given::new(),
+            claim: None,
+            stage: Stage::Unasked,
+            kept: PhantomData,
+        }
+    }
+
+    /// Derives the operation's key, which its record is found by.
+    pub fn derive_key<K>(&mut self, key: &K) -> IdempotencyKey
+    where
+        // On a line of its own: the compiler quotes it.
+        K: ToKey,
+        K: ?Sized,
+    {
+        self.run.derive_key(key)
+    }
+
+    /// Sets whose share of the resource's budget it uses.
+    pub fn set_caller<C: AsRef<str> + ?Sized>(&mut self, caller: &C) {
+        self.run.set_caller(caller);
+    }
+
+    /// Sets what it is called with.
+    pub fn set_arguments(&mut self, given: Given) {
+        self.given = given;
+    }
+
+    /// The attempt that is running, for the body.
+    pub fn attempt(&mut self) -> Attempt {
+        self.run.attempt()
+    }
+
+    /// Drives what runs between a wait and the next attempt. Cut at the deadline.
+    pub async fn before_retry<F: Future<Output = ()>>(&mut self, hook: Pin<&mut F>) {
+        let Self { run, claim, .. } = self;
+        let mut hook = run.before_retry(hook);
+        let mut hook = Pin::new(&mut hook);
+        poll_fn(|cx| {
+            // What is lost is found again before the attempt.
+            if claim.as_mut().is_some_and(|claim| claim.poll_lost(cx).is_ready()) {
+                return Poll::Ready(());
+            }
+            hook.as_mut().poll(cx)
+        })
+        .await;
+    }
+}
+
+impl<T: Kept, E> DurableRun<'_, T, E> {
+    /// Gives what is recorded, or charges the next attempt: then the body may run.
+    pub async fn begin(&mut self) -> Option<Done<T, E>> {
+        if self.stage == Stage::Unasked
+            && let Some(done) = self.open().await
+        {
+            return Some(done);
+        }
+        loop {
+            if self.run.is_waiting()
+                && let Err(stopped) = self.wait().await
+            {
+                return Some(Err(stopped));
+            }
+            let next = match self.run.admit() {
+                Admission::Granted => self.charge().await,
+                Admission::Deferred(deferral, situation) => self.defer(deferral, situation).await,
+                Admission::Halted(halt) => Err(self.halt(halt).await),
+            };
+            match next {
+                Ok(Some(Charged::Attempt)) => return None,
+                Ok(Some(Charged::Answered(done))) => return Some(done),
+                Ok(None) => {}
+                Err(stopped) => return Some(Err(stopped)),
+            }
+        }
+    }
+
+    /// Drives the body to its end or to the cut, keeps what came of it, and waits
+    /// where another attempt follows.
+    pub async fn turn<F>(&mut self, body: Pin<&mut Option<F>>) -> Option<Done<T, E>>
+    where
+        F: Future<Output = Result<T, E>>,
+        ByTrait: Classifier<E>,
+    {
+        self.turn_by(body, ByTrait).await
+    }
+
+    /// The same, with an author's say in what an error means.
+    pub async fn judged_turn<F, C>(
+        &mut self,
+        body: Pin<&mut Option<F>>,
+        judge: C,
+    ) -> Option<Done<T, E>>
+    where
+        F: Future<Output = Result<T, E>>,
+        C: FnMut(&E) -> Judged<E>,
+    {
+        self.turn_by(body, By(judge)).await
+    }
+
+    async fn turn_by<F, C>(
+        &mut self,
+        mut body: Pin<&mut Option<F>>,
+        mut judge: C,
+    ) -> Option<Done<T, E>>
+    where
+        F: Future<Output = Result<T, E>>,
+        C: Classifier<E>,
+    {
+        let outcome = poll_fn(|cx| self.poll_body(body.as_mut(), cx)).await;
+        body.set(None);
+        let (judged, ended, error) = match outcome {
+            Outcome::Value(value) => return Some(self.complete(value).await),
+            Outcome::Lost => return Some(Err(self.lost())),
+            Outcome::Error(error) => (judge.judge(&error), Ended::Failed, Some(error)),
+            Outcome::Cut => (Judged::new(Failure::timeout(), None), Ended::Cut, None),
+        };
+        let failed = self.run.judge(judged, error);
+        let events = self.events_of(&failed, ended);
+        if let Err(stopped) = self.write(events, failed.decision.stop_reason().is_none()).await {
+            return Some(Err(stopped));
+        }
+        match self.run.follow(failed) {
+            Some(stop) => Some(Err(self.run.stop(stop))),
+            None => self.wait().await.err().map(Err),
+        }
+    }
+}
+
+/// What came of asking the store for an attempt.
+enum Charged<T, E> {
+    Attempt,
+    Answered(Done<T, E>),
+}
+
+/// Asking the store.
+impl<T: Kept, E> DurableRun<'_, T, E> {
+    /// Finds the record, and goes on with it where it can; `Some` with what it
+    /// answers. Without a record nothing is written yet.
+    async fn open(&mut self) -> Option<Done<T, E>> {
+        let arguments = match self.check() {
+            Ok(arguments) => arguments,
+            Err(stop) => return Some(Err(self.run.stop(stop))),
+        };
+        let (id, limit) = (self.run.id(), self.limits().arguments);
+        if arguments.json().len() > limit {
+            let bytes = arguments.json().len();
+            let error = StoreError::TooLarge { what: "arguments", bytes, limit };
+            return Some(Err(self.store_failed(error)));
+        }
+        self.given = Given::checked(arguments);
+        self.stage = Stage::New;
+        let Some(store) = self.keeping.store.clone() else {
+            return Some(Err(self.run.stop(Stop::invalid(PolicyError::NoStore))));
+        };
+        match store.find(id).await {
+            Ok(Some(record)) => self.go_on(&store, Box::new(record)).await,
+            Ok(None) => None,
+            Err(error) => Some(Err(self.store_failed(error))),
+        }
+    }
+
+    /// What must hold before the store is asked.
+    fn check(&mut self) -> Result<Arguments, Stop> {
+        self.run.check()?;
+        if self.keeping.store.is_none() {
+            return Err(Stop::invalid(PolicyError::NoStore));
+        }
+        if self.spec.policy().get_backoff().is_custom() {
+            return Err(Stop::invalid(PolicyError::CustomBackoff));
+        }
+        self.given.arguments().map_err(|error| Stop::store_failed(StoreError::from(error)))
+    }
+
+    /// Answers what is recorded, or takes the operation over; `None` where it goes
+    /// on from here.
+    async fn go_on(
+        &mut self,
+        store: &Arc<dyn Store>,
+        mut record: Box<Record>,
+    ) -> Option<Done<T, E>> {
+        loop {
+            if let Some(done) = self.recorded(&record) {
+                return Some(done);
+            }
+            let (id, epoch) = (record.head().record, record.head().lease.epoch);
+            let claim = Claim::taken_over(store, id, epoch, &self.keeping, self.run.clock());
+            let take_over = claim.take_over();
+            self.claim = Some(claim);
+            let taken = first(store.commit(vec![take_over]).await);
+            match taken {
+                Ok(Ok(head)) if !head.phase.is_settled() => return self.resume(&head).await,
+                Ok(Err(Refused::InFlight { .. })) => {
+                    self.claim = None;
+                    if !self.spec.attaches() || !self.attached(store, &record).await {
+                        let stop = Stop::new(StopReason::InFlight);
+                        return Some(Err(self.run.stop(stop)));
+                    }
+                }
+                // The lost attempt was the last, or somebody was faster.
+                Ok(_) => self.claim = None,
+                Err(error) => return Some(Err(self.store_failed(error))),
+            }
+            match store.find(self.run.id()).await {
+                Ok(Some(found)) => *record = found,
+                Ok(None) => {
+                    self.stage = Stage::New;
+                    return None;
+                }
+                Err(error) => return Some(Err(self.store_failed(error))),
+            }
+        }
+    }
+
+    /// Waits until nobody holds the operation; `false` when that took as long as the
+    /// operation may take itself.
+    async fn attached(&mut self, store: &Arc<dyn Store>, record: &Record) -> bool {
+        let mut freed = store.freed(record.head().record);
+        let run = &mut self.run;
+        poll_fn(|cx| match freed.as_mut().poll(cx) {
+            Poll::Ready(Ok(())) => Poll::Ready(true),
+            Poll::Ready(Err(_)) => Poll::Ready(false),
+            Poll::Pending if run.poll_deadline(cx).is_ready() => Poll::Ready(false),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
+    }
+
+    /// What the record answers, if it does.
+    fn recorded(&mut self, record: &Record) -> Option<Done<T, E>> {
+        let head = record.head();
+        if self.given.fingerprint() != Some(head.fingerprint) {
+            return Some(Err(self.run.stop(Stop::new(StopReason::KeyReused))));
+        }
+        match (head.phase, record.result(), &head.stop) {
+            (Phase::Done, Some(result), _) => Some(match serde_json::from_str(result) {
+                Ok(value) => {
+                    self.run.answered();
+                    Ok(value)
+                }
+                Err(error) => {
+                    let what = format!("its result: {error}");
+                    let (record, entry) = (head.record, head.seq);
+                    let error = RecordError::Unreadable { record, entry, what };
+                    Err(self.store_failed(error.into()))
+                }
+            }),
+            (_, _, Some(stop)) if head.phase.is_settled() => {
+                Some(Err(self.run.recorded_stop(head, stop)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes on where the record stands.
+    async fn resume(&mut self, head: &Head) -> Option<Done<T, E>> {
+        self.stage = Stage::Held;
+        match self.run.carry(head) {
+            Admission::Granted => None,
+            Admission::Deferred(deferral, situation) => {
+                self.keep_deferral(deferral, situation).await.err().map(Err)
+            }
+            Admission::Halted(halt) => Some(Err(self.halt(halt).await)),
+        }
+    }
+
+    /// Charges the attempt that was admitted; `Answered` where the operation exists
+    /// by now.
+    async fn charge(&mut self) -> Result<Option<Charged<T, E>>, Stopped<E>> {
+        if self.stage == Stage::New {
+            return match self.enqueue(true).await? {
+                None => {
+                    self.run.start();
+                    Ok(Some(Charged::Attempt))
+                }
+                Some(record) => self.found(record).await,
+            };
+        }
+        let attempt = self.run.number().saturating_add(1);
+        let elapsed = self.run.elapsed().duration();
+        self.write(vec![Event::AttemptStarted { attempt, elapsed }], true).await?;
+        self.run.start();
+        Ok(Some(Charged::Attempt))
+    }
+
+    /// The attempt waits for permission; `Answered` where the operation exists by
+    /// now.
+    async fn defer(
+        &mut self,
+        deferral: Deferral,
+        situation: Situation,
+    ) -> Result<Option<Charged<T, E>>, Stopped<E>> {
+        if self.stage == Stage::New
+            && let Some(record) = self.enqueue(false).await?
+        {
+            return self.found(record).await;
+        }
+        self.keep_deferral(deferral, situation).await.map(|()| None)
+    }
+
+    async fn keep_deferral(
+        &mut self,
+        deferral: Deferral,
+        situation: Situation,
+    ) -> Result<(), Stopped<E>> {
+        let event = Event::Deferred {
+            elapsed: deferral.at(),
+            reason: deferral.reason(),
+            until: deferral.until(),
+            situation: situation.recorded(self.run.policy()),
+        };
+        self.write(vec![event], true).await?;
+        self.run.deferred(deferral);
+        Ok(())
+    }
+
+    /// Begins the record; `Some` with the one that was there already.
+    async fn enqueue(&mut self, started: bool) -> Result<Option<Box<Record>>, Stopped<E>> {
+        let (Some(store), Some(arguments)) = (self.keeping.store.clone(), self.given.kept()) else {
+            return Err(self.run.stop(Stop::invalid(PolicyError::NoStore)));
+        };
+        let claim = Claim::first(&store, &self.keeping, self.run.clock());
+        let new = New {
+            record: claim.record(),
+            operation: self.run.id(),
+            safety: self.spec.safety(),
+            policy: *self.spec.policy(),
+            arguments,
+            queue: String::new(),
+            code_version: self.keeping.code_version.as_deref().map(str::to_owned),
+            keep: self.keeping.keep,
+            held: Some((claim.holder(), self.keeping.lease)),
+            started,
+        };
+        self.claim = Some(claim);
+        self.stage = Stage::Held;
+        match store.enqueue(new).await {
+            Ok(Enqueued::New(_)) => Ok(None),
+            Ok(Enqueued::Existing(record)) => {
+                self.claim = None;
+                self.stage = Stage::New;
+                Ok(Some(record))
+            }
+            Err(error) => Err(self.store_failed(error)),
+        }
+    }
+
+    /// Another call was faster.
+    async fn found(&mut self, record: Box<Record>) -> Result<Option<Charged<T, E>>, Stopped<E>> {
+        let Some(store) = self.keeping.store.clone() else {
+            return Ok(None);
+        };
+        match self.go_on(&store, record).await {
+            Some(done) => Ok(Some(Charged::Answered(done))),
+            None => Ok(None),
+        }
+    }
+}
+
+/// What comes of an attempt.
+impl<T: Kept, E> DurableRun<'_, T, E> {
+    fn poll_body<F>(
+        &mut self,
+        body: Pin<&mut Option<F>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Outcome<T, E>>
+    where
+        F: Future<Output = Result<T, E>>,
+    {
+        if let Some(claim) = &mut self.claim
+            && claim.poll_lost(cx).is_ready()
+        {
+            return Poll::Ready(Outcome::Lost);
+        }
+        self.stage = Stage::Polled;
+        let polled = self.run.poll_inside(|| match body.as_pin_mut() {
+            Some(body) => body.poll(cx),
+            None => Poll::Pending,
+        });
+        match polled {
+            Poll::Ready(Ok(value)) => Poll::Ready(Outcome::Value(value)),
+            Poll::Ready(Err(error)) => Poll::Ready(Outcome::Error(error)),
+            Poll::Pending => self.run.poll_cut(cx).map(|()| Outcome::Cut),
+        }
+    }
+
+    /// Keeps the result; then it is the caller's.
+    async fn complete(&mut self, value: T) -> Done<T, E> {
+        let (attempt, elapsed) = (self.run.number(), self.run.now().duration());
+        let result = match self.written(&value) {
+            Ok(result) => result,
+            Err(error) => return Err(self.unkept(attempt, elapsed, error).await),
+        };
+        let Some(claim) = &self.claim else {
+            return Err(self.lost());
+        };
+        let change = Change::complete(claim.fence(), attempt, elapsed, result);
+        self.commit(change).await?;
+        self.run.succeed();
+        Ok(value)
+    }
+
+    fn written(&self, value: &T) -> Result<String, StoreError> {
+        let unwritable = |error: serde_json::Error| RecordError::Unwritable {
+            what: "the result",
+            why: error.to_string(),
+        };
+        let result = serde_json::to_string(value).map_err(unwritable)?;
+        let (bytes, limit) = (result.len(), self.limits().result);
+        if bytes > limit {
+            return Err(StoreError::TooLarge { what: "a result", bytes, limit });
+        }
+        Ok(result)
+    }
+
+    /// The attempt took effect, and its result cannot be kept: a person must give it.
+    async fn unkept(&mut self, attempt: u32, elapsed: Duration, error: StoreError) -> Stopped<E> {
+        let text = format!("the attempt succeeded, and its result cannot be kept: {error}");
+        let reason = StopReason::ManualReview;
+        let review = Event::ReviewOpened { elapsed, reason, text: text.clone() };
+        let events = vec![Event::succeeded(attempt, elapsed), review];
+        match self.write(events, false).await {
+            Ok(()) => self.run.stop(Stop::said(reason, text)),
+            Err(stopped) => stopped,
+        }
+    }
+
+    /// A failed attempt and what follows, as events.
+    fn events_of(&mut self, failed: &Failed<E>, ended: Ended) -> Vec<Event> {
+        let Failed { failure, error, describe, decision, situation } = failed;
+        let (attempt, elapsed) = (self.run.number(), self.run.elapsed().duration());
+        let id = self.run.id();
+        let policy = self.run.policy();
+        let recorded = situation.recorded(policy);
+        let text =
+            error.as_ref().zip(*describe).and_then(|(error, describe)| text_of(error, describe));
+        let finished = Event::AttemptFinished {
+            attempt,
+            elapsed,
+            ended,
+            failure: Some(*failure),
+            error: text,
+            situation: recorded,
+        };
+        let start = match decision {
+            Decision::Stop(_) => planned(policy, &self.run.ledger(), situation, &id, failure),
+            _ => None,
+        };
+        let deferred = match decision {
+            Decision::ScheduleRetry(wait) => deferral_of(wait),
+            _ => None,
+        };
+        let deferred = deferred.map(|deferral| Event::Deferred {
+            elapsed,
+            reason: deferral.reason(),
+            until: deferral.until(),
+            situation: recorded,
+        });
+        let followed = Event::of_decision(decision, elapsed, start, Situation::new());
+        [Some(finished), followed, deferred].into_iter().flatten().collect()
+    }
+
+    /// Waits for the next attempt, under the lease.
+    async fn wait(&mut self) -> Result<(), Stopped<E>> {
+        let Self { run, claim, .. } = self;
+        let waited = poll_fn(|cx| {
+            if claim.as_mut().is_some_and(|claim| claim.poll_lost(cx).is_ready()) {
+                return Poll::Ready(Err(()));
+            }
+            run.poll_next(cx).map(Ok)
+        });
+        match waited.await {
+            Ok(None) => Ok(()),
+            Ok(Some(halt)) => Err(self.halt(halt).await),
+            Err(()) => Err(self.lost()),
+        }
+    }
+
+    /// A stop where no failure was judged. Where nothing is kept yet, nothing is.
+    async fn halt(&mut self, halt: Halt) -> Stopped<E> {
+        let Halt { stop, situation } = halt;
+        if self.stage == Stage::New {
+            return self.run.stop(stop);
+        }
+        let situation = situation.recorded(self.run.policy());
+        let event = Event::of_stop(&stop, self.run.elapsed().duration(), None, situation);
+        match self.write(vec![event], false).await {
+            Ok(()) => self.run.stop(stop),
+            Err(stopped) => stopped,
+        }
+    }
+
+    /// Keeps what happened before anything else does; the lease goes on, or ends.
+    async fn write(&mut self, events: Vec<Event>, keeps: bool) -> Result<(), Stopped<E>> {
+        let Some(claim) = &self.claim else {
+            return Err(self.lost());
+        };
+        let fence = claim.fence();
+        self.commit(Change::Append { fence, events, keeps, result: None }).await
+    }
+
+    async fn commit(&mut self, change: Change) -> Result<(), Stopped<E>> {
+        let Some(claim) = &self.claim else {
+            return Err(self.lost());
+        };
+        match first(claim.commit(change).await) {
+            Ok(Ok(head)) => {
+                self.stage = Stage::Held;
+                if head.lease.held.is_none() {
+                    self.claim = None;
+                }
+                Ok(())
+            }
+            Ok(Err(_)) => Err(self.lost()),
+            Err(error) => Err(self.store_failed(error)),
+        }
+    }
+
+    /// Somebody else holds the operation: nothing more is written.
+    fn lost(&mut self) -> Stopped<E> {
+        self.claim = None;
+        self.run.stop(Stop::new(StopReason::LeaseLost))
+    }
+
+    /// What is held is abandoned when the operation is dropped.
+    fn store_failed(&mut self, error: StoreError) -> Stopped<E> {
+        self.run.stop(Stop::store_failed(error))
+    }
+
+    fn limits(&self) -> Limits {
+        self.keeping.store.as_ref().map_or_else(Limits::default, |store| store.limits())
+    }
+}
+
+/// An operation that is dropped leaves what it holds: an attempt whose body was
+/// polled has failed, one that was not is given back. Nothing is waited for.
+impl<T, E> Drop for DurableRun<'_, T, E> {
+    fn drop(&mut self) {
+        let Some(claim) = self.claim.take() else {
+            return;
+        };
+        let panicked = std::thread::panicking();
+        // Whatever panicked may have been the clock.
+        let elapsed = if panicked { self.run.elapsed() } else { self.run.now() };
+        let ended = if panicked { Ended::Panicked } else { Ended::Dropped };
+        let ended = (self.stage == Stage::Polled).then_some(ended);
+        claim.abandon(ended, elapsed.duration(), self.run.situation());
+    }
+}
+
+/// Of a store that was asked for one.
+fn first<T>(
+    answers: Result<Vec<Result<T, Refused>>, StoreError>,
+) -> Result<Result<T, Refused>, StoreError> {
+    answers.map(|answers| answers.into_iter().next().unwrap_or(Err(Refused::Missing)))
+}
+
+/// An error's text, cut where it is long: a record is kept for years.
+fn text_of<E>(error: &E, describe: Describe<E>) -> Option<String> {
+    const LONGEST: usize = 2048;
+    let mut text = None;
+    // The author's code.
+    contain(|| text = describe(error).map(|error| error.to_string()));
+    let mut text = text?;
+    if text.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    Some(text)
+}
+
+impl<T, E> fmt::Debug for DurableRun<'_, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DurableRun").field("run", &self.run).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,108 @@
+//! What a durable operation is called with, and what it answers.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::record::{Arguments, Fingerprint, RecordError};
+
+/// The arguments of a call, by name, or one value in their place.
+pub struct Given(Result<Value, RecordError>, Option<Arguments>);
+
+impl Given {
+    /// None yet.
+    pub fn new() -> Self {
+        Self(Ok(Value::Object(Map::new())), None)
+    }
+
+    /// Adds an argument.
+    pub fn argument<T>(self, name: &'static str, value: &T) -> Self
+    where
+        // On a line of its own: the compiler quotes it.
+        T: Argument,
+        T: ?Sized,
+    {
+        let Self(Ok(Value::Object(mut arguments)), _) = self else {
+            return self;
+        };
+        Self(
+            value.value().map(|value| {
+                arguments.insert(name.to_owned(), value);
+                Value::Object(arguments)
+            }),
+            None,
+        )
+    }
+
+    /// One value in place of all of them.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
+        Self(value.value(), None)
+    }
+
+    pub(super) fn checked(arguments: Arguments) -> Self {
+        Self(Ok(Value::Null), Some(arguments))
+    }
+
+    pub(super) fn arguments(&self) -> Result<Arguments, RecordError> {
+        match &self.0 {
+            Ok(value) => Arguments::of(value),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    pub(super) fn kept(&self) -> Option<Arguments> {
+        self.1.clone()
+    }
+
+    pub(super) fn fingerprint(&self) -> Option<Fingerprint> {
+        self.1.as_ref().map(Arguments::fingerprint)
+    }
+}
+
+impl Default for Given {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Given").finish_non_exhaustive()
+    }
+}
+
+/// An argument that can be compared with that of another call.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be compared with the argument of another call: it is not `Serialize`",
+    label = "this argument is not `Serialize`",
+    note = "a durable operation tells two calls with one key apart by their arguments, as JSON; \
+            derive `serde::Serialize`, or write what to compare instead: `fingerprint = expr`"
+)]
+pub trait Argument {
+    /// As JSON.
+    fn value(&self) -> Result<Value, RecordError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + ?Sized> Argument for T {
+    fn value(&self) -> Result<Value, RecordError> {
+        serde_json::to_value(self).map_err(|error| RecordError::Unwritable {
+            what: "the arguments",
+            why: error.to_string(),
+        })
+    }
+}
+
+/// A result that a record can keep.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a durable operation: it is not `Serialize` and `Deserialize`",
+    label = "this result cannot be recorded",
+    note = "the result is kept as JSON, and given again to the same call; \
+            derive `serde::Serialize` and `serde::Deserialize`, which owns what it reads"
+)]
+pub trait Kept: Serialize + DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> Kept for T {}
