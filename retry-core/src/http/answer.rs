@@ -302,12 +302,13 @@ mod tests {
             };
             let stopped = Stopped::new(Report {
                 id: "prices".into(),
-                stop: Stop::with(StopReason::CircuitOpen, Detail::Refused { next, recorded: None }),
+                stop: Stop::with(StopReason::CircuitOpen, Detail::Refused { next }),
                 attempts: 1,
                 elapsed: Nanos::from_duration(Duration::from_secs(2)),
                 failures: [failed].into_iter().collect(),
                 deferrals: Default::default(),
                 resource: None,
+                recorded: None,
             });
             (stopped.answer().retry_after(), stopped.answer().is_retry_forbidden())
         };
