@@ -306,10 +306,13 @@ impl Applying<'_> {
         self.pick_up(was_lost)
     }
 
-    /// Charges the time since the last entry, and judges an attempt that its
-    /// holder did not finish.
+    /// Charges the time since the last entry, if the deadline runs already, and
+    /// judges an attempt that its holder did not finish.
     fn pick_up(&mut self, was_lost: bool) -> Result<(), RecordError> {
-        let since = self.now.since(self.head.updated_at);
+        let since = match self.head.has_begun() {
+            true => self.now.since(self.head.updated_at),
+            false => Duration::ZERO,
+        };
         let left = self.head.policy.get_deadline().saturating_sub(self.head.elapsed);
         let charged = since.min(left);
         if was_lost {

@@ -231,6 +231,12 @@ impl Head {
         self.started.saturating_sub(self.released)
     }
 
+    /// Whether its deadline runs: from the start of attempt 1, or from a deferral
+    /// before it. How long it was in a queue before is not its own time.
+    pub const fn has_begun(&self) -> bool {
+        self.started > 0 || self.deferrals > 0
+    }
+
     /// Whether somebody holds it whose lease is not over.
     pub fn is_held(&self, now: Timestamp) -> bool {
         self.lease.held.is_some_and(|(_, until)| until > now)
