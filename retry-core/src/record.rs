@@ -55,7 +55,11 @@ impl Record {
     ) -> Result<Self, RecordError> {
         let mut entries = Vec::new();
         let mut before = Checksum::START;
-        for columns in columns {
+        for (place, columns) in (1..).zip(columns) {
+            if columns.seq != place {
+                let what = format!("in its place is entry {}", columns.seq);
+                return Err(RecordError::Damaged { record: head.record, entry: place, what });
+            }
             let entry = Entry::read(head.record, before, columns)?;
             before = entry.sum();
             entries.push(entry);
@@ -92,6 +96,11 @@ impl Record {
         let Some((first, rest)) = self.entries.split_first() else {
             return damaged("it has no entries");
         };
+        let found = self.entries.len();
+        if let Some(missing) = (1..=self.head.seq).nth(found) {
+            let what = format!("it is missing, and the row tells of {} entries", self.head.seq);
+            return Err(RecordError::Damaged { record: self.head.record, entry: missing, what });
+        }
         let mut folded = Head::begin(self.head.record, first)?;
         for entry in rest {
             folded.follow(entry)?;

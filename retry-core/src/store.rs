@@ -46,7 +46,8 @@ pub type Reply<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 /// The trait is object-safe: a [`Retrier`](crate::Retrier) holds one of any kind.
 pub trait Store: Send + Sync + 'static {
     /// Begins an operation, unless there is one with its id whose record has not
-    /// expired. Only an id with a key is unique.
+    /// expired. Only an id with a key is unique. Arguments over the
+    /// [limit](Self::limits) begin none: [`StoreError::TooLarge`].
     fn enqueue(&self, new: New) -> Reply<Enqueued>;
 
     /// Applies changes, each to one record and each by itself: one that is refused
@@ -59,7 +60,9 @@ pub trait Store: Send + Sync + 'static {
     fn post(&self, write: Write);
 
     /// Claims operations of a queue that are due, the earliest first, and charges an
-    /// attempt of each: [`Change::Claim`].
+    /// attempt of each: [`Change::Claim`]. One whose time is over is dead by that,
+    /// counts against the limit, and is handed out to nobody. The empty queue hands
+    /// out nothing.
     fn claim(&self, due: Due) -> Reply<Vec<Claimed>>;
 
     /// Judges operations whose lease is over, the earliest first:
@@ -82,7 +85,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes records that are done and have expired, the oldest first, and frees
     /// the keys of dead ones that have. Nothing in review or dead is removed.
-    /// Answers how many records and keys it was.
+    /// Answers how many records and keys it was, `limit` at most: fewer where
+    /// nothing is left to do.
     fn retain(&self, limit: usize) -> Reply<usize>;
 
     /// How large what it keeps may be.
@@ -149,9 +153,10 @@ pub struct List {
 /// How large what a store keeps may be, in bytes of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The arguments of an operation. Checked before its first attempt.
+    /// The arguments of an operation, refused by [`Store::enqueue`].
     pub arguments: usize,
-    /// Its result. A larger one is not kept: the operation goes to review.
+    /// Its result, looked at by who runs it: instead of a larger one, a review is
+    /// kept.
     pub result: usize,
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::replay::Decisions;
 use super::{Checksum, Ended, Entry, Event, Head, Holder, Lease, Phase, RecordError, Timestamp};
 use crate::classify::Failure;
 use crate::decide::{Decision, Situation, decide, decide_start, planned};
@@ -159,6 +160,8 @@ impl Change {
     /// # Errors
     /// It does not apply. The head is then not to be kept.
     pub fn apply(self, head: &mut Head, now: Timestamp) -> Result<Applied, Refused> {
+        // Whatever a store's clock does, the times of a record never run back.
+        let now = now.max(head.updated_at);
         let mut result = None;
         let mut applying = Applying { head, now, entries: Vec::new() };
         match self {
@@ -168,12 +171,11 @@ impl Change {
             }
             Self::Append { fence, events, keeps, result: given } => {
                 applying.expect_holder(fence)?;
-                for event in events {
-                    applying.push(event)?;
-                }
+                expect_recorded(&events, given.as_deref())?;
+                applying.append(events)?;
                 result = given;
                 if !keeps {
-                    applying.head.lease.held = None;
+                    applying.let_go()?;
                 }
             }
             Self::Abandon { fence, ended, elapsed, situation } => {
@@ -188,7 +190,9 @@ impl Change {
             Self::Claim { holder, lease } => {
                 applying.expect_due()?;
                 applying.take(holder, lease)?;
-                applying.start()?;
+                if !applying.head.phase.is_settled() {
+                    applying.start()?;
+                }
             }
             Self::Reclaim { epoch } => {
                 applying.expect_lost(epoch)?;
@@ -205,6 +209,11 @@ impl Change {
 }
 
 impl Event {
+    /// The operation has this result, which is kept beside the event.
+    pub fn result_recorded(result: &str) -> Self {
+        Self::ResultRecorded { sum: Checksum::of_text(result).to_string() }
+    }
+
     /// The attempt gave a value.
     pub(crate) fn succeeded(attempt: u32, elapsed: Duration) -> Self {
         Self::AttemptFinished {
@@ -227,6 +236,27 @@ struct Applying<'a> {
 impl Applying<'_> {
     fn push(&mut self, event: Event) -> Result<(), RecordError> {
         self.entries.push(self.head.append(event, self.now)?);
+        Ok(())
+    }
+
+    /// What the holder writes: its decisions must be those of the pure function,
+    /// and an attempt that finished must be answered.
+    fn append(&mut self, events: Vec<Event>) -> Result<(), RecordError> {
+        let mut decisions = Decisions::default();
+        for event in events {
+            decisions.follow(self.head, &event)?;
+            self.push(event)?;
+        }
+        Ok(decisions.finish(self.head)?)
+    }
+
+    /// An attempt runs only under a lease: by its end a lost one is found.
+    fn let_go(&mut self) -> Result<(), RecordError> {
+        if self.head.phase == Phase::Running {
+            let holds = "would have an attempt running under no lease".to_owned();
+            return Err(RecordError::Illegal { event: "attempt_started", holds });
+        }
+        self.head.lease.held = None;
         Ok(())
     }
 
@@ -276,10 +306,13 @@ impl Applying<'_> {
         self.pick_up(was_lost)
     }
 
-    /// Charges the time since the last entry, and judges an attempt that its
-    /// holder did not finish.
+    /// Charges the time since the last entry, if the deadline runs already, and
+    /// judges an attempt that its holder did not finish.
     fn pick_up(&mut self, was_lost: bool) -> Result<(), RecordError> {
-        let since = self.now.since(self.head.updated_at);
+        let since = match self.head.has_begun() {
+            true => self.now.since(self.head.updated_at),
+            false => Duration::ZERO,
+        };
         let left = self.head.policy.get_deadline().saturating_sub(self.head.elapsed);
         let charged = since.min(left);
         if was_lost {
@@ -352,6 +385,24 @@ impl Applying<'_> {
         let before = self.head.lease.held.map_or(until, |(_, before)| before);
         self.head.lease.held = Some((holder, until.max(before)));
     }
+}
+
+/// The result is kept with the entry that has its checksum.
+fn expect_recorded(events: &[Event], result: Option<&str>) -> Result<(), RecordError> {
+    let recorded = events.iter().find_map(|event| match event {
+        Event::ResultRecorded { sum } => Some(sum.as_str()),
+        _ => None,
+    });
+    let sum = result.map(|result| Checksum::of_text(result).to_string());
+    if recorded == sum.as_deref() {
+        return Ok(());
+    }
+    let holds = match (recorded, sum) {
+        (Some(_), None) => "was given no result",
+        (None, _) => "was given a result that no entry tells",
+        _ => "was given another result than the entry tells",
+    };
+    Err(RecordError::Illegal { event: "result_recorded", holds: holds.to_owned() })
 }
 
 /// What follows a failure, by the pure function, as the event that keeps it.

@@ -47,6 +47,13 @@ pub enum RecordError {
         /// Its rules.
         rules: u32,
     },
+    /// The event is not what the pure function decides.
+    Undecided {
+        /// What was to be kept.
+        recorded: String,
+        /// The decision.
+        decided: String,
+    },
     /// The event cannot follow what the record holds.
     Illegal {
         /// The event.
@@ -69,7 +76,7 @@ impl fmt::Display for RecordError {
             Self::NotA { expected, found } => {
                 write!(f, "`{}` is not {expected}", found.escape_debug())
             }
-            Self::Unwritable { what, why } => write!(f, "{what} cannot be written as JSON: {why}"),
+            Self::Unwritable { what, why } => write!(f, "{what} cannot be kept as JSON: {why}"),
             Self::Damaged { record, entry: 0, what } => {
                 write!(
                     f,
@@ -91,6 +98,9 @@ impl fmt::Display for RecordError {
                  it can only go on with the version that began it, or a later one",
                 super::RULES
             ),
+            Self::Undecided { recorded, decided } => {
+                write!(f, "{recorded} cannot be kept: the decision is {decided}")
+            }
             Self::Illegal { event, holds } => {
                 write!(f, "`{event}` cannot follow: the record {holds}")
             }

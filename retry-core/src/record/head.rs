@@ -142,8 +142,14 @@ impl New {
     /// The head and the first entries, as of `now`.
     ///
     /// # Errors
-    /// The policy has a backoff by a function, which cannot be kept.
+    /// The policy is not [valid](Policy::validate), or has a backoff by a function,
+    /// which cannot be kept.
     pub fn apply(&self, now: Timestamp) -> Result<(Head, Vec<Entry>), RecordError> {
+        // What is kept must be readable.
+        self.policy.validate().map_err(|error| RecordError::Unwritable {
+            what: "the policy",
+            why: error.to_string(),
+        })?;
         let event = Event::Enqueued {
             operation: self.operation.to_string(),
             safety: self.safety,
@@ -225,6 +231,12 @@ impl Head {
         self.started.saturating_sub(self.released)
     }
 
+    /// Whether its deadline runs: from the start of attempt 1, or from a deferral
+    /// before it. How long it was in a queue before is not its own time.
+    pub const fn has_begun(&self) -> bool {
+        self.started > 0 || self.deferrals > 0
+    }
+
     /// Whether somebody holds it whose lease is not over.
     pub fn is_held(&self, now: Timestamp) -> bool {
         self.lease.held.is_some_and(|(_, until)| until > now)
@@ -298,8 +310,8 @@ impl Head {
     pub(super) fn follow(&mut self, entry: &Entry) -> Result<(), RecordError> {
         let damaged =
             |what: String| RecordError::Damaged { record: self.record, entry: entry.seq(), what };
-        if entry.seq() != self.seq.saturating_add(1) {
-            return Err(damaged(format!("entry {} is missing", self.seq.saturating_add(1))));
+        if entry.at() < self.updated_at {
+            return Err(damaged("it was kept before the entry that it follows".to_owned()));
         }
         if entry.epoch() < self.lease.epoch {
             return Err(damaged("it was written under a claim that was over".to_owned()));
@@ -310,6 +322,11 @@ impl Head {
             entry: entry.seq(),
             what: error.to_string(),
         })?;
+        if entry.attempt() != self.started {
+            let what =
+                format!("it is of attempt {}, behind attempt {}", entry.attempt(), self.started);
+            return Err(RecordError::Damaged { record, entry: entry.seq(), what });
+        }
         self.lease.epoch = entry.epoch();
         (self.seq, self.sum, self.updated_at) = (entry.seq(), entry.sum(), entry.at());
         Ok(())
@@ -388,6 +405,7 @@ impl Head {
 
     fn plan(&mut self, start: Duration, at: Timestamp) {
         self.phase = Phase::Parked;
+        let start = Nanos::from_duration(start).duration();
         self.planned = Some(start);
         self.due_reason = None;
         self.due_at = at.plus(start.saturating_sub(self.elapsed));

@@ -64,7 +64,11 @@ impl FromStr for RecordId {
     type Err = RecordError;
 
     fn from_str(text: &str) -> Result<Self, RecordError> {
-        Ulid::from_string(text).map(Self).map_err(|_| RecordError::not("a record's id", text))
+        let parsed = Ulid::from_string(text).map(Self).ok();
+        // 26 digits hold two bits more than an id has; nor is an `O` a zero here.
+        parsed
+            .filter(|id| id.to_string().eq_ignore_ascii_case(text))
+            .ok_or_else(|| RecordError::not("a record's id", text))
     }
 }
 
@@ -127,6 +131,9 @@ impl FromStr for Holder {
         let parts = text.split_once('-').and_then(|(worker, call)| {
             Some(Self { worker: worker.parse().ok()?, call: call.parse().ok()? })
         });
-        parts.ok_or_else(|| RecordError::not("the holder of a lease", text))
+        // Only as it is written: a `+5` is no number of a call.
+        parts
+            .filter(|holder| holder.to_string() == text)
+            .ok_or_else(|| RecordError::not("the holder of a lease", text))
     }
 }

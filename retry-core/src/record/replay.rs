@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{DelayChosen, Entry, Event, Head, Record, RecordId};
+use super::{DelayChosen, Entry, Event, Finality, Head, Record, RecordError, RecordId};
 use crate::classify::Failure;
 use crate::decide::{Decision, Situation, decide, decide_start, planned};
 use crate::stop::StopReason;
@@ -46,53 +46,157 @@ impl Record {
     /// # Errors
     /// The first decision that differs.
     pub fn replay(&self) -> Result<Replayed, Difference> {
-        let mut replay = Replay { head: None, failed: None, has_succeeded: false, decisions: 0 };
+        let mut head = None;
+        let mut decisions = Decisions::default();
         for entry in self.entries() {
-            replay.follow(self.head().record, entry)?;
+            self.follow(&mut head, &mut decisions, entry).map_err(|undecided| Difference {
+                record: self.head().record,
+                entry: entry.seq(),
+                recorded: undecided.recorded,
+                decided: undecided.decided,
+            })?;
         }
-        Ok(Replayed { entries: self.entries().len(), decisions: replay.decisions })
+        Ok(Replayed { entries: self.entries().len(), decisions: decisions.made })
     }
-}
 
-struct Replay {
-    /// What was folded so far.
-    head: Option<Head>,
-    /// What the attempt that has just finished is judged by.
-    failed: Option<(Failure, Situation)>,
-    /// It has succeeded: a review then is about its value, and not decided.
-    has_succeeded: bool,
-    decisions: usize,
-}
-
-impl Replay {
-    fn follow(&mut self, record: RecordId, entry: &Entry) -> Result<(), Difference> {
-        let differs = |recorded: String, decided: String| {
-            Err(Difference { record, entry: entry.seq(), recorded, decided })
-        };
-        let Some(head) = &mut self.head else {
-            self.head = Head::begin(record, entry).ok();
-            return Ok(());
-        };
-        let failed = self.failed.take();
-        let is_about_value =
-            self.has_succeeded && matches!(entry.event(), Event::ReviewOpened { .. });
-        if let Some(said) = Said::by(entry.event()).filter(|_| !is_about_value) {
-            let decided = said.decided(head, failed.as_ref(), entry.event());
-            self.decisions += 1;
-            if decided != said {
-                return differs(said.to_string(), decided.to_string());
-            }
-        } else if failed.is_some() {
-            return differs(format!("`{}`", entry.event().kind()), "another".to_owned());
-        }
-        self.has_succeeded = false;
-        if let Event::AttemptFinished { failure, situation, .. } = entry.event() {
-            self.has_succeeded = failure.is_none();
-            self.failed = failure.map(|failure| (failure, *situation));
-        }
+    fn follow(
+        &self,
+        head: &mut Option<Head>,
+        decisions: &mut Decisions,
+        entry: &Entry,
+    ) -> Result<(), Undecided> {
         // The record is verified: it folds.
-        head.follow(entry).or_else(|error| differs(error.to_string(), "that it cannot".to_owned()))
+        let folds = |error: RecordError| Undecided::new(error, "that it cannot");
+        match head {
+            None => *head = Some(Head::begin(self.head().record, entry).map_err(folds)?),
+            Some(head) => {
+                decisions.follow(head, entry.event())?;
+                head.follow(entry).map_err(folds)?;
+            }
+        }
+        Ok(())
     }
+}
+
+/// Makes the decisions among the events of an operation again: of those that are
+/// kept, and of those that are about to be.
+#[derive(Default)]
+pub(super) struct Decisions {
+    open: Open,
+    made: usize,
+}
+
+/// What the next event has to answer.
+#[derive(Clone, Copy, Default)]
+enum Open {
+    #[default]
+    Nothing,
+    /// What the attempt that has just finished is judged by.
+    Failed(Failure, Situation),
+    /// Its value is kept next, or a person looks at it.
+    Succeeded,
+}
+
+/// An event that is not what the pure function decides.
+#[derive(Debug)]
+pub(super) struct Undecided {
+    recorded: String,
+    decided: String,
+}
+
+impl Undecided {
+    fn new(recorded: impl fmt::Display, decided: impl fmt::Display) -> Self {
+        Self { recorded: recorded.to_string(), decided: decided.to_string() }
+    }
+}
+
+impl From<Undecided> for RecordError {
+    fn from(Undecided { recorded, decided }: Undecided) -> Self {
+        Self::Undecided { recorded, decided }
+    }
+}
+
+impl Decisions {
+    /// Judges the event that is to follow what `head` holds.
+    pub(super) fn follow(&mut self, head: &Head, event: &Event) -> Result<(), Undecided> {
+        let open = std::mem::take(&mut self.open);
+        let is_value = matches!(event, Event::ResultRecorded { .. });
+        match (open, Said::by(event)) {
+            (Open::Nothing, None) if !is_value => {}
+            // About the value, and not decided.
+            (Open::Succeeded, None) if is_value => {}
+            (Open::Succeeded, Some(Said::Stops { .. }))
+                if matches!(event, Event::ReviewOpened { .. }) => {}
+            (open, said) => {
+                self.made += 1;
+                let decided = open.decided(head, event);
+                if said != decided {
+                    return Err(Undecided::new(shown(said, event), open.shown(decided)));
+                }
+            }
+        }
+        if let Event::AttemptFinished { failure, situation, .. } = event {
+            self.open =
+                failure.map_or(Open::Succeeded, |failure| Open::Failed(failure, *situation));
+        }
+        Ok(())
+    }
+
+    /// An attempt that finished is answered in the same change.
+    pub(super) fn finish(self, head: &Head) -> Result<(), Undecided> {
+        let decided = match self.open {
+            Open::Nothing => return Ok(()),
+            Open::Succeeded => None,
+            Open::Failed(failure, situation) => Some(after(head, &failure, situation)),
+        };
+        Err(Undecided::new("nothing after `attempt_finished`", self.open.shown(decided)))
+    }
+}
+
+impl Open {
+    /// What is decided in the place of the event; `None`: nothing is.
+    fn decided(self, head: &Head, event: &Event) -> Option<Said> {
+        let (elapsed, situation) = match (self, event) {
+            (Self::Failed(failure, situation), _) => return Some(after(head, &failure, situation)),
+            (Self::Succeeded, _) => return None,
+            (Self::Nothing, Event::AttemptStarted { elapsed, .. }) => (*elapsed, Situation::new()),
+            (
+                Self::Nothing,
+                Event::Deferred { elapsed, situation, .. }
+                | Event::Parked { elapsed, situation, .. }
+                | Event::Dead { elapsed, situation, .. },
+            ) => (*elapsed, *situation),
+            _ => return None,
+        };
+        let mut ledger = head.ledger();
+        ledger.reached(elapsed);
+        let decision = decide_start(&head.policy, &ledger, &situation.safety(head.safety));
+        Some(Said::of(&decision, elapsed, None))
+    }
+
+    fn shown(self, decided: Option<Said>) -> String {
+        match (decided, self) {
+            (Some(said), _) => said.to_string(),
+            (None, Self::Succeeded) => "its result, or a review of it".to_owned(),
+            (None, _) => "that nothing was to be decided".to_owned(),
+        }
+    }
+}
+
+fn after(head: &Head, failure: &Failure, situation: Situation) -> Said {
+    let (ledger, situation) = (head.ledger(), situation.safety(head.safety));
+    let decision = decide(&head.policy, &ledger, &situation, &head.operation, Some(failure));
+    let planned = match &decision {
+        Decision::Stop(stop) if stop.reason().finality() == Finality::Resumable => {
+            planned(&head.policy, &ledger, &situation, &head.operation, failure)
+        }
+        _ => None,
+    };
+    Said::of(&decision, head.elapsed, planned)
+}
+
+fn shown(said: Option<Said>, event: &Event) -> String {
+    said.map_or_else(|| format!("`{}`", event.kind()), |said| said.to_string())
 }
 
 /// A decision, as far as a record says it.
@@ -100,16 +204,8 @@ impl Replay {
 enum Said {
     Starts,
     Waits(DelayChosen),
-    Defers {
-        reason: StopReason,
-        until: Duration,
-    },
-    Stops {
-        reason: StopReason,
-        planned: Option<Duration>,
-    },
-    /// Nothing is to be decided there.
-    Nothing,
+    Defers { reason: StopReason, elapsed: Duration, until: Duration },
+    Stops { reason: StopReason, elapsed: Duration, planned: Option<Duration> },
 }
 
 impl Said {
@@ -117,51 +213,27 @@ impl Said {
         Some(match event {
             Event::AttemptStarted { .. } => Self::Starts,
             Event::DelayChosen(chosen) => Self::Waits(*chosen),
-            Event::Deferred { reason, until, .. } => {
-                Self::Defers { reason: *reason, until: *until }
+            &Event::Deferred { reason, elapsed, until, .. } => {
+                Self::Defers { reason, elapsed, until }
             }
-            Event::Parked { reason, start, .. } => Self::Stops { reason: *reason, planned: *start },
-            Event::Dead { reason, .. } | Event::ReviewOpened { reason, .. } => {
-                Self::Stops { reason: *reason, planned: None }
+            &Event::Parked { reason, elapsed, start, .. } => {
+                Self::Stops { reason, elapsed, planned: start }
+            }
+            &Event::Dead { reason, elapsed, .. } | &Event::ReviewOpened { reason, elapsed, .. } => {
+                Self::Stops { reason, elapsed, planned: None }
             }
             _ => return None,
         })
     }
 
-    /// What is decided in its place.
-    fn decided(&self, head: &Head, failed: Option<&(Failure, Situation)>, event: &Event) -> Self {
-        let mut ledger = head.ledger();
-        let Some((failure, situation)) = failed else {
-            let (elapsed, situation) = match event {
-                Event::AttemptStarted { elapsed, .. } => (*elapsed, Situation::new()),
-                Event::Deferred { elapsed, situation, .. }
-                | Event::Parked { elapsed, situation, .. }
-                | Event::Dead { elapsed, situation, .. } => (*elapsed, *situation),
-                _ => return Self::Nothing,
-            };
-            ledger.reached(elapsed);
-            let decision = decide_start(&head.policy, &ledger, &situation.safety(head.safety));
-            return Self::of(&decision, None);
-        };
-        let situation = situation.safety(head.safety);
-        let decision = decide(&head.policy, &ledger, &situation, &head.operation, Some(failure));
-        let planned = match &decision {
-            Decision::Stop(stop) if stop.reason().finality() == super::Finality::Resumable => {
-                planned(&head.policy, &ledger, &situation, &head.operation, failure)
-            }
-            _ => None,
-        };
-        Self::of(&decision, planned)
-    }
-
-    fn of(decision: &Decision, planned: Option<Duration>) -> Self {
+    fn of(decision: &Decision, elapsed: Duration, planned: Option<Duration>) -> Self {
         match decision {
             Decision::StartAttempt => Self::Starts,
             Decision::ScheduleRetry(wait) => Self::Waits(wait.into()),
             Decision::Defer(deferral) => {
-                Self::Defers { reason: deferral.reason(), until: deferral.until() }
+                Self::Defers { reason: deferral.reason(), elapsed, until: deferral.until() }
             }
-            Decision::Stop(stop) => Self::Stops { reason: stop.reason(), planned },
+            Decision::Stop(stop) => Self::Stops { reason: stop.reason(), elapsed, planned },
         }
     }
 }
@@ -170,17 +242,24 @@ impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Starts => f.write_str("start_attempt"),
-            Self::Waits(chosen) => write!(
-                f,
-                "schedule_retry after {:?} (ceiling {:?}, unit {}, computed {:?}), starting at {:?}",
-                chosen.delay, chosen.ceiling, chosen.unit, chosen.computed, chosen.start
-            ),
-            Self::Defers { reason, until } => write!(f, "deferred for {reason} until {until:?}"),
-            Self::Stops { reason, planned: None } => write!(f, "{reason}"),
-            Self::Stops { reason, planned: Some(start) } => {
-                write!(f, "{reason}, with an attempt planned at {start:?}")
+            Self::Waits(chosen) => {
+                let DelayChosen { attempt, ceiling, unit, computed, hint, delay, start } = chosen;
+                write!(
+                    f,
+                    "schedule_retry after attempt {attempt} in {delay:?} (ceiling {ceiling:?}, unit {unit}, computed {computed:?}"
+                )?;
+                if let Some(hint) = hint {
+                    write!(f, ", hint {hint:?}")?;
+                }
+                write!(f, "), starting at {start:?}")
             }
-            Self::Nothing => f.write_str("that nothing was to be decided"),
+            Self::Defers { reason, elapsed, until } => {
+                write!(f, "deferred for {reason} at {elapsed:?} until {until:?}")
+            }
+            Self::Stops { reason, elapsed, planned: None } => write!(f, "{reason} at {elapsed:?}"),
+            Self::Stops { reason, elapsed, planned: Some(start) } => {
+                write!(f, "{reason} at {elapsed:?}, with an attempt planned at {start:?}")
+            }
         }
     }
 }

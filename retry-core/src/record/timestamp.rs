@@ -24,7 +24,7 @@ use crate::nanos::Nanos;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-#[serde(transparent)]
+#[serde(from = "i64", into = "i64")]
 pub struct Timestamp(i64);
 
 impl Timestamp {
@@ -47,6 +47,18 @@ impl Timestamp {
     pub const fn since(self, earlier: Self) -> Duration {
         let nanos = self.0 - earlier.0;
         Duration::from_nanos(if nanos < 0 { 0 } else { nanos as u64 })
+    }
+}
+
+impl From<i64> for Timestamp {
+    fn from(nanos: i64) -> Self {
+        Self::from_nanos(nanos)
+    }
+}
+
+impl From<Timestamp> for i64 {
+    fn from(at: Timestamp) -> Self {
+        at.as_nanos()
     }
 }
 

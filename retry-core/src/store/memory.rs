@@ -98,9 +98,14 @@ impl Default for MemoryStore {
 
 impl Store for MemoryStore {
     fn enqueue(&self, new: New) -> Reply<Enqueued> {
+        let limit = self.limits().arguments;
         self.answer(|state, now| {
             if let Some(record) = state.current(&new.operation, now) {
                 return Ok(Enqueued::Existing(Box::new(state.read(record)?)));
+            }
+            let bytes = new.arguments.json().len();
+            if bytes > limit {
+                return Err(StoreError::TooLarge { what: "the arguments", bytes, limit });
             }
             let (head, entries) = new.apply(now)?;
             if new.operation.key().is_some() {
@@ -125,6 +130,10 @@ impl Store for MemoryStore {
 
     fn claim(&self, due: Due) -> Reply<Vec<Claimed>> {
         self.answer(|state, now| {
+            // Those of no queue are gone on with by their own calls.
+            if due.queue.is_empty() {
+                return Ok(Vec::new());
+            }
             let is_due = |head: &Head| {
                 let waits = matches!(head.phase, Phase::Ready | Phase::Parked);
                 waits && head.lease.held.is_none() && head.queue == due.queue && head.due_at <= now
@@ -197,21 +206,14 @@ impl Store for MemoryStore {
     fn retain(&self, limit: usize) -> Reply<usize> {
         self.answer(|state, now| {
             let expired = |head: &Head| head.expires_at().is_some_and(|at| at <= now);
-            let removed = state.earliest(
-                |head| head.phase == Phase::Done && expired(head),
+            let has_key = |head: &Head| state.keys.get(&head.operation) == Some(&head.record);
+            let ended = state.earliest(
+                |head| expired(head) && (head.phase == Phase::Done || has_key(head)),
                 |head| head.updated_at,
                 limit,
             );
-            for record in &removed {
-                state.records.remove(record);
-            }
-            let before = state.keys.len();
-            let records = &state.records;
-            state
-                .keys
-                .retain(|_, record| records.get(record).is_some_and(|kept| !expired(&kept.head)));
-            let freed = (before - state.keys.len()).saturating_sub(removed.len());
-            Ok(removed.len() + freed)
+            ended.iter().for_each(|record| state.forget(*record));
+            Ok(ended.len())
         })
     }
 }
@@ -230,7 +232,12 @@ impl MemoryStore {
             let Some((_, until)) = held.filter(|(_, until)| *until > now) else {
                 return Poll::Ready(());
             };
-            state.waiting.push((record, cx.waker().clone()));
+            let waits = |(waiting, waker): &(RecordId, Waker)| {
+                *waiting == record && waker.will_wake(cx.waker())
+            };
+            if !state.waiting.iter().any(waits) {
+                state.waiting.push((record, cx.waker().clone()));
+            }
             drop(state);
             if self.clock.is_missing() {
                 return Poll::Pending;
@@ -268,6 +275,19 @@ impl State {
         kept.result = result.or(kept.result.take());
         kept.head = head.clone();
         Ok(head)
+    }
+
+    /// Frees the key of an ended record, and removes it where it is done.
+    fn forget(&mut self, record: RecordId) {
+        let Some(head) = self.records.get(&record).map(|kept| &kept.head) else {
+            return;
+        };
+        if self.keys.get(&head.operation) == Some(&record) {
+            self.keys.remove(&head.operation);
+        }
+        if head.phase == Phase::Done {
+            self.records.remove(&record);
+        }
     }
 
     /// Verified, as from a medium that can lie.
