@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod book;
+mod builder;
+mod file;
+mod migrations;
+mod network;
+mod place;
+mod reader;
+mod row;
+mod session;
+mod store;
+mod task;
+mod waiting;
+mod wall;
+mod writer;
+
+pub use builder::SqliteStoreBuilder;
+pub use store::SqliteStore;

@@ -1,0 +1,90 @@
+//! A folder, and operations to keep in it.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use retry_core::key::ToKey as _;
+use retry_core::record::{Arguments, Fence, Head, Holder, New, RecordId};
+use retry_core::store::{Enqueued, Store};
+use retry_core::{OperationId, Policy, Safety};
+use retry_sqlite::SqliteStore;
+
+pub(crate) const LEASE: Duration = Duration::from_secs(30);
+
+/// Removed with everything in it.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name =
+            format!("retry-sqlite-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.0.join("store.db")
+    }
+
+    pub(crate) fn store(&self) -> SqliteStore {
+        SqliteStore::open(self.file()).unwrap()
+    }
+
+    /// Past the store, as an operator or a fault would.
+    pub(crate) fn sql(&self, sql: &str) -> rusqlite::Result<()> {
+        rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn wait<F: Future>(future: F) -> F::Output {
+    futures::executor::block_on(future)
+}
+
+pub(crate) fn keyed(key: &str) -> OperationId {
+    OperationId::keyed("payments.charge", key.to_key("payments.charge").unwrap())
+}
+
+/// With this id, in the queue `mail`, due at once.
+pub(crate) fn new(operation: OperationId) -> New {
+    New {
+        record: RecordId::new(),
+        operation,
+        safety: Safety::Keyed,
+        policy: Policy::new(5, Duration::from_secs(3600)),
+        arguments: Arguments::of(&("order", 5)).unwrap(),
+        queue: "mail".to_owned(),
+        code_version: Some("7".to_owned()),
+        keep: Duration::from_secs(86_400),
+        held: None,
+        started: false,
+    }
+}
+
+/// Under a lease, with its first attempt charged.
+pub(crate) fn started(operation: OperationId) -> (New, Fence) {
+    let holder = Holder::new();
+    let new = New { held: Some((holder, LEASE)), started: true, ..new(operation) };
+    (new, Fence { epoch: 1, holder })
+}
+
+/// Enqueued, and new.
+pub(crate) fn enqueue(store: &SqliteStore, new: New) -> Head {
+    match wait(store.enqueue(new)).unwrap() {
+        Enqueued::New(head) => *head,
+        Enqueued::Existing(record) => panic!("it is there: {record:?}"),
+    }
+}
