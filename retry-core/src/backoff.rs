@@ -400,7 +400,6 @@ impl Backoff {
         self.quantum
     }
 
-    #[cfg(feature = "serde")]
     pub(crate) const fn get_jitter(&self) -> Jitter {
         self.jitter
     }
