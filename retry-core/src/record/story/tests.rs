@@ -157,7 +157,8 @@ fn one_whose_process_is_gone() {
           2026-11-18T11:06:40.000Z  0s  attempt 1 starts
 
           lease       of 01J0000000000000000000000W-1 until 2026-11-18T11:07:10.000Z, claim 1
-          next        its holder finishes attempt 1; should its lease end first, the same call takes over, and the attempt counts as crashed; its time is over at 2026-11-18T11:07:40.000Z
+          time        is over at 2026-11-18T11:07:40.000Z, 60s after the last entry
+          next        its holder finishes attempt 1; should its lease end first, the same call takes over, and the attempt counts as crashed
     "#]].assert_eq(&short(&kept.story()));
     kept.take_over();
     expect![[r#"
@@ -171,7 +172,8 @@ fn one_whose_process_is_gone() {
           2026-11-18T11:07:20.000Z  40s  waits 89.772414ms, until 40.089772414s (computed, ceiling 100ms)
 
           lease       of 01J0000000000000000000000X-1 until 2026-11-18T11:07:50.000Z, claim 2
-          next        its holder starts attempt 2 at 2026-11-18T11:07:20.089Z; should its lease end first, the same call takes over; its time is over at 2026-11-18T11:07:40.000Z
+          time        is over at 2026-11-18T11:07:40.000Z, 20s after the last entry
+          next        its holder starts attempt 2 at 2026-11-18T11:07:20.089Z; should its lease end first, the same call takes over
     "#]].assert_eq(&short(&kept.story()));
     kept.apply(Change::Abandon {
         fence: kept.fence,
@@ -189,7 +191,8 @@ fn one_whose_process_is_gone() {
           2026-11-18T11:07:20.000Z  40s  attempt 1 crashed, its process is gone or was too slow: transient, effect possible, other
           2026-11-18T11:07:20.000Z  40s  waits 89.772414ms, until 40.089772414s (computed, ceiling 100ms)
 
-          next        the same call goes on with attempt 2, from 2026-11-18T11:07:20.089Z; its time is over at 2026-11-18T11:07:40.000Z
+          time        is over at 2026-11-18T11:07:40.000Z, 20s after the last entry
+          next        the same call goes on with attempt 2, from 2026-11-18T11:07:20.089Z
     "#]].assert_eq(&short(&kept.story()));
 }
 
@@ -207,7 +210,8 @@ fn one_that_may_have_taken_effect_and_runs_at_most_once() {
           2026-11-18T11:06:40.000Z  0s  attempt 1 starts
 
           lease       of 01J0000000000000000000000W-1 until 2026-11-18T11:07:10.000Z, claim 1
-          next        its holder finishes attempt 1; should its lease end first, the same call takes over, and the attempt counts as crashed, and a person decides; its time is over at 2026-11-18T11:07:40.000Z
+          time        is over at 2026-11-18T11:07:40.000Z, 60s after the last entry
+          next        its holder finishes attempt 1; should its lease end first, the same call takes over, and the attempt counts as crashed, and a person decides
     "#]].assert_eq(&kept.story());
     kept.take_over();
     expect![[r#"
@@ -254,7 +258,8 @@ fn one_that_is_deferred_refused_and_dropped() {
           2026-11-18T11:06:46.089Z  7.089772414s  stopped for now: disabled, retries are switched off; the next attempt is planned at 7.270914859s
 
           last error  gateway answered 503
-          next        the same call goes on with attempt 3, from 2026-11-18T11:06:46.270Z; its time is over at 2026-11-18T11:07:39.000Z
+          time        is over at 2026-11-18T11:07:39.000Z, 52.910227586s after the last entry
+          next        the same call goes on with attempt 3, from 2026-11-18T11:06:46.270Z
     "#]].assert_eq(&short(&kept.story()));
 }
 
@@ -288,7 +293,7 @@ fn one_without_a_key_and_one_of_a_queue() {
         situation: Situation::new(),
     });
     expect![[r#"
-        payments.charge/e3c4b417-f22e-8d73-b6ed-08fd2be399ec: attempt 1 is under way
+        payments.charge/e3c4b417-f22e-8d73-b6ed-08fd2be399ec: ready for attempt 2
           record      01J00000000000000000000001
           arguments   {"order":"order-1"}
           policy      at most 3 attempts in 60s; waits exponential from 100ms, factor 2, cap 20s, equal jitter; hints up to 60s
@@ -298,8 +303,10 @@ fn one_without_a_key_and_one_of_a_queue() {
 
           2026-11-18T11:06:40.000Z  0s  the operation begins
           2026-11-18T11:06:40.000Z  0s  attempt 1 starts
+          2026-11-18T11:06:40.000Z  0s  attempt 1 is given back: its body never ran, and its number is not used again
 
-          next        a worker of queue `payments` takes over, and attempt 1 counts as crashed; its time is over at 2026-11-18T11:07:40.000Z
+          time        is over at 2026-11-18T11:07:40.000Z, 60s after the last entry
+          next        a worker of queue `payments` goes on with attempt 2
     "#]].assert_eq(&kept.story());
 }
 
