@@ -406,7 +406,6 @@ impl Backoff {
         self.quantum
     }
 
-    #[cfg(feature = "serde")]
     pub(crate) const fn get_jitter(&self) -> Jitter {
         self.jitter
     }

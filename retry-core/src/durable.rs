@@ -591,6 +591,8 @@ impl<T: Kept, E> DurableRun<'_, T, E> {
                 }
                 Ok(())
             }
+            // Not what the record leads to, by the store's own judgement.
+            Ok(Err(Refused::Illegal(error))) => Err(self.store_failed(error.into())),
             Ok(Err(_)) => Err(self.lost()),
             Err(error) => Err(self.store_failed(error)),
         }

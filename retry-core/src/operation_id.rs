@@ -71,8 +71,15 @@ impl OperationId {
         }
     }
 
-    /// The draw of an attempt: the hash of the text form and the number.
-    pub(crate) fn unit(&self, attempt: u32) -> u32 {
+    /// The draw of the delay after an attempt: the first four bytes, big endian, of
+    /// the SHA-256 of `"{id}:{attempt}"`.
+    ///
+    /// ```
+    /// use retry_core::OperationId;
+    ///
+    /// assert_eq!(OperationId::from("flight-1").unit(1), 3_393_237_682);
+    /// ```
+    pub fn unit(&self, attempt: u32) -> u32 {
         match self.call {
             Call::Keyed(key) => unit(&[&self.name, "/", key.text(&mut [0; TEXT_LEN])], attempt),
             Call::Counted { process, sequence } => {

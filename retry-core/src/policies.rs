@@ -24,7 +24,8 @@
 //! | `hint_limit` | a duration | `"60s"` |
 //! | `backoff` | one of `exponential`, `linear`, `fibonacci` and `fixed` with its base, a duration; beside it `factor` (`[3, 2]` is 1.5; exponential only), `cap`, `quantum`, and `jitter`: `"equal"`, `"full"`, `"none"` or `{ additive = "50ms" }` | [`Backoff::DEFAULT`](crate::Backoff::DEFAULT) |
 //!
-//! A duration is text with its units, as in the attribute: `"1m 30s"`, `"250ms"`.
+//! A duration is text with its units, as in the attribute: `"1m 30s"`, `"250ms"`
+//! ([`parse_duration`] reads one).
 //! A field that is not in the table is an error, and so is a policy that cannot
 //! be right; the error has the line.
 //!
@@ -42,6 +43,8 @@
 //! [`Retrier::replace_policies`]: crate::Retrier::replace_policies
 //! [`RetrierBuilder::policies`]: crate::RetrierBuilder::policies
 
+#[cfg(feature = "serde")]
+mod duration;
 mod error;
 #[cfg(any(feature = "toml", feature = "json"))]
 mod file;
@@ -52,6 +55,8 @@ use std::collections::BTreeMap;
 
 use crate::policy::Policy;
 
+#[cfg(feature = "serde")]
+pub use duration::{ParseDurationError, parse_duration};
 pub use error::PoliciesError;
 
 /// A set of policies by name, each of them [valid](Policy::validate). See the

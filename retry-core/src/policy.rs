@@ -1,5 +1,6 @@
 //! The numbers that bound an operation.
 
+mod display;
 mod error;
 #[cfg(feature = "serde")]
 pub(crate) mod form;

@@ -14,6 +14,7 @@ mod fingerprint;
 mod head;
 mod id;
 mod replay;
+mod story;
 mod timestamp;
 
 pub use change::{Applied, Change, Fence, Refused};

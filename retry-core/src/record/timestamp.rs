@@ -38,6 +38,21 @@ impl Timestamp {
         self.0
     }
 
+    /// As RFC 3339 in UTC, for people and other programs. A precision is the number of
+    /// digits below the second; without one, as many as are needed.
+    ///
+    /// ```
+    /// use retry_core::record::Timestamp;
+    ///
+    /// let at = Timestamp::from_nanos(1_500_000_000);
+    /// assert_eq!(at.rfc3339().to_string(), "1970-01-01T00:00:01.5Z");
+    /// assert_eq!(format!("{:.3}", at.rfc3339()), "1970-01-01T00:00:01.500Z");
+    /// ```
+    pub fn rfc3339(self) -> impl fmt::Display {
+        // Each of them is within the range of a calendar.
+        jiff::Timestamp::from_nanosecond(self.0.into()).unwrap_or(jiff::Timestamp::MAX)
+    }
+
     /// The time that much later, at most the last one that can be kept.
     pub const fn plus(self, span: Duration) -> Self {
         Self(self.0.saturating_add(Nanos::from_duration(span).get() as i64))
