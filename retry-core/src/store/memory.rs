@@ -334,3 +334,14 @@ impl fmt::Debug for MemoryStore {
         f.debug_struct("MemoryStore").field("records", &self.state().records.len()).finish()
     }
 }
+
+#[cfg(all(test, feature = "conformance"))]
+mod tests {
+    use super::super::conformance;
+    use super::*;
+
+    #[test]
+    fn it_conforms() {
+        conformance::run(MemoryStore::with_clock);
+    }
+}
