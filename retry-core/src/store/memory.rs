@@ -105,7 +105,7 @@ impl Store for MemoryStore {
             }
             let bytes = new.arguments.json().len();
             if bytes > limit {
-                return Err(StoreError::TooLarge { what: "the arguments", bytes, limit });
+                return Err(StoreError::TooLarge { what: "arguments", bytes, limit });
             }
             let (head, entries) = new.apply(now)?;
             if new.operation.key().is_some() {
