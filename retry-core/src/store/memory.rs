@@ -130,10 +130,6 @@ impl Store for MemoryStore {
 
     fn claim(&self, due: Due) -> Reply<Vec<Claimed>> {
         self.answer(|state, now| {
-            // Those of no queue are gone on with by their own calls.
-            if due.queue.is_empty() {
-                return Ok(Vec::new());
-            }
             let is_due = |head: &Head| {
                 let waits = matches!(head.phase, Phase::Ready | Phase::Parked);
                 waits && head.lease.held.is_none() && head.queue == due.queue && head.due_at <= now

@@ -11,7 +11,7 @@ use crate::record::{Change, Ended, Event, Head, Holder, New, Phase, RecordId};
 use crate::store::{Due, List, MemoryStore, Reply, Store, Write};
 use crate::{Failure, Safety};
 
-const STEPS: u32 = 600;
+const STEPS: u32 = 400;
 const KEYS: u64 = 6;
 
 /// SplitMix64.

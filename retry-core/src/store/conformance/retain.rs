@@ -56,7 +56,8 @@ pub(super) fn the_keys_of_the_dead(subject: &Subject) {
     assert_eq!(subject.retain(10), 1, "the key of what is dead is free when that has expired");
     assert_eq!(subject.retain(10), 0, "once");
     assert_eq!(subject.find(&dead.operation), None);
-    let next = subject.begin(New { operation: dead.operation.clone(), ..subject.operation("other") });
+    let next =
+        subject.begin(New { operation: dead.operation.clone(), ..subject.operation("other") });
     assert_ne!(next.record, dead.record);
     assert_eq!(subject.verified(dead.record).head(), &dead, "and the record stays");
 }
