@@ -39,6 +39,8 @@ mod order;
 mod read;
 mod retain;
 mod subject;
+#[cfg(test)]
+mod tests;
 
 use std::any::Any;
 use std::fmt;

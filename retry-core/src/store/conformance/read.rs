@@ -86,7 +86,11 @@ fn list(subject: &Subject, list: List) -> Vec<RecordId> {
 pub(super) fn lists_the_latest_first(subject: &Subject) {
     let mut expected = records(&some(subject));
     expected.reverse();
-    assert_eq!(list(subject, List { limit: 100, ..List::default() }), expected);
+    assert_eq!(
+        list(subject, List { limit: 100, ..List::default() }),
+        expected,
+        "`list` begins with the latest record",
+    );
 }
 
 pub(super) fn lists_in_pages(subject: &Subject) {
