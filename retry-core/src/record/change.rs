@@ -67,6 +67,7 @@ pub enum Change {
         lease: Duration,
     },
     /// A queue's worker claims an operation that is due, and charges an attempt.
+    /// One that is in no queue is only gone on with by its own call.
     Claim {
         /// The worker.
         holder: Holder,
@@ -102,7 +103,7 @@ pub enum Refused {
     },
     /// It is done, dead or in review.
     Settled(Phase),
-    /// It is not due yet.
+    /// It is not due yet, or never: it is in no queue.
     NotDue,
     /// There is no such record.
     Missing,
@@ -293,7 +294,9 @@ impl Applying<'_> {
         self.expect_unsettled()?;
         match self.head.lease.held {
             Some((_, until)) => Err(Refused::InFlight { until }),
-            None if self.head.due_at > self.now => Err(Refused::NotDue),
+            None if self.head.queue.is_empty() || self.head.due_at > self.now => {
+                Err(Refused::NotDue)
+            }
             None => Ok(()),
         }
     }

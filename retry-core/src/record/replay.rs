@@ -130,7 +130,7 @@ impl Decisions {
             (open, said) => {
                 self.made += 1;
                 let decided = open.decided(head, event);
-                if said != decided {
+                if said.is_none() || said != decided {
                     return Err(Undecided::new(shown(said, event), open.shown(decided)));
                 }
             }

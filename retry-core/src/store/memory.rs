@@ -105,7 +105,7 @@ impl Store for MemoryStore {
             }
             let bytes = new.arguments.json().len();
             if bytes > limit {
-                return Err(StoreError::TooLarge { what: "the arguments", bytes, limit });
+                return Err(StoreError::TooLarge { what: "arguments", bytes, limit });
             }
             let (head, entries) = new.apply(now)?;
             if new.operation.key().is_some() {
@@ -130,10 +130,6 @@ impl Store for MemoryStore {
 
     fn claim(&self, due: Due) -> Reply<Vec<Claimed>> {
         self.answer(|state, now| {
-            // Those of no queue are gone on with by their own calls.
-            if due.queue.is_empty() {
-                return Ok(Vec::new());
-            }
             let is_due = |head: &Head| {
                 let waits = matches!(head.phase, Phase::Ready | Phase::Parked);
                 waits && head.lease.held.is_none() && head.queue == due.queue && head.due_at <= now
@@ -332,5 +328,16 @@ impl State {
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryStore").field("records", &self.state().records.len()).finish()
+    }
+}
+
+#[cfg(all(test, feature = "conformance"))]
+mod tests {
+    use super::super::conformance;
+    use super::*;
+
+    #[test]
+    fn it_conforms() {
+        conformance::run(MemoryStore::with_clock);
     }
 }

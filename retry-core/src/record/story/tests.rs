@@ -6,8 +6,8 @@ use expect_test::expect;
 
 use super::*;
 use crate::classify::Failure;
-use crate::decide::{OnRefusal, Refusal, Situation, decide_start};
-use crate::record::{Arguments, Change, Entry, Fence, Holder, New, Timestamp, judged};
+use crate::decide::{OnRefusal, Refusal, Situation, decide, decide_start};
+use crate::record::{Arguments, Change, Entry, Fence, Holder, New, Timestamp};
 use crate::{Kind, Policy};
 
 const KEYED: &str = "payments.charge/e3c4b417-f22e-8d73-b6ed-08fd2be399ec";
@@ -57,16 +57,21 @@ impl Kept {
     fn fails(&mut self, after: Duration, failure: Failure, error: &str) {
         self.pass(after);
         let elapsed = self.head.elapsed + after;
-        self.append(vec![Event::AttemptFinished {
+        let finished = Event::AttemptFinished {
             attempt: self.head.started,
             elapsed,
             ended: Ended::Failed,
             failure: Some(failure),
             error: Some(error.to_owned()),
             situation: Situation::new(),
-        }]);
+        };
+        let mut ledger = self.head.ledger();
+        ledger.attempt_failed(elapsed, &failure);
         let situation = Situation::new().safety(self.head.safety);
-        self.append(vec![judged(&self.head, &failure, situation).unwrap()]);
+        let Head { policy, operation, .. } = &self.head;
+        let decision = decide(policy, &ledger, &situation, operation, Some(&failure));
+        let followed = Event::of_decision(&decision, elapsed, None, Situation::new()).unwrap();
+        self.append(vec![finished, followed]);
     }
 
     /// The planned attempt starts when it is due.
