@@ -342,9 +342,12 @@ impl Lowered<'_> {
 
     /// `run.turn(body).await`, or with the author's say in what an outcome means:
     /// `run.judged_turn(body, |error| …, |value| …).await`
+    ///
+    /// A durable one takes what an error means in any case, and no more.
     fn turn(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let ours = Span::mixed_site();
-        if self.plan.classify.is_none() && self.plan.reject.is_none() {
+        let Plan { classify, reject, durable, .. } = &self.plan;
+        if classify.is_none() && reject.is_none() && durable.is_none() {
             // The author's own place, where a missing `Classify` is reported.
             let first = self.error().first;
             let at_error = ours.located_at(first);
@@ -353,7 +356,7 @@ impl Lowered<'_> {
         }
         let judge = self.judge(place);
         // The result of a durable operation is recorded: there is none to reject.
-        let reject = self.plan.durable.is_none().then(|| self.reject(place)).into_iter();
+        let reject = durable.is_none().then(|| self.reject(place)).into_iter();
         quote_spanned!(ours=> run.judged_turn(body, #judge #(, #reject)*).await)
     }
 

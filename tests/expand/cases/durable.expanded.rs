@@ -47,7 +47,10 @@ impl Payments {
                     self.gateway.charge(order, amount, key).__retry_guard().await
                 }),
             );
-            if let ::core::option::Option::Some(done) = run.turn(body).await {
+            if let ::core::option::Option::Some(done) = run
+                .judged_turn(body, |error| __retry::by_trait(error))
+                .await
+            {
                 break done;
             }
         }

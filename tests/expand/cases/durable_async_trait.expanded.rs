@@ -59,7 +59,10 @@ impl Store for Orders {
                             __self.send(&order, key).__retry_guard().await
                         }),
                     );
-                    if let ::core::option::Option::Some(done) = run.turn(body).await {
+                    if let ::core::option::Option::Some(done) = run
+                        .judged_turn(body, |error| __retry::by_trait(error))
+                        .await
+                    {
                         break done;
                     }
                 }
