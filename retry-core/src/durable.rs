@@ -6,7 +6,6 @@ mod given;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,7 +14,7 @@ use std::time::Duration;
 use crate::attempt::Attempt;
 use crate::classify::Failure;
 use crate::decide::{Decision, Deferral, Situation, planned};
-use crate::judge::{By, ByTrait, Classifier, Describe, Judged};
+use crate::judge::{Describe, Judged};
 use crate::key::{IdempotencyKey, ToKey};
 use crate::observe::contain;
 use crate::policy::PolicyError;
@@ -29,11 +28,12 @@ use crate::stopped::Stopped;
 use crate::store::{Enqueued, Limits, Store, StoreError};
 
 use claim::Claim;
+use given::Form;
 pub use given::{Argument, Given, Kept};
 
 /// One durable operation in progress.
 ///
-/// [`begin`](Self::begin) and [`turn`](Self::turn), one after the other, until one
+/// [`begin`](Self::begin) and [`judged_turn`](Self::judged_turn), one after the other, until one
 /// of them gives the result.
 pub struct DurableRun<'a, T, E> {
     run: Run<'a, E>,
@@ -43,7 +43,7 @@ pub struct DurableRun<'a, T, E> {
     /// What is held, or asked for. Abandoned when the operation is dropped.
     claim: Option<Claim>,
     stage: Stage,
-    kept: PhantomData<fn() -> T>,
+    form: Form<T>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,14 @@ type Done<T, E> = Result<T, Stopped<E>>;
 
 impl<'a, T, E> DurableRun<'a, T, E> {
     /// An operation that asks its store when it begins.
-    pub fn new(spec: &'a Spec, retrier: Option<Retrier>) -> Self {
+    ///
+    /// That `T` can be recorded is asked here, and nowhere else: it would be an
+    /// error each.
+    pub fn new(spec: &'a Spec, retrier: Option<Retrier>) -> Self
+    where
+        // On a line of its own: the compiler quotes it.
+        T: Kept,
+    {
         let keeping =
             retrier.as_ref().map_or(Keeping::DEFAULT, |retrier| retrier.keeping().clone());
         Self {
@@ -82,7 +89,7 @@ impl<'a, T, E> DurableRun<'a, T, E> {
             given: Given::new(),
             claim: None,
             stage: Stage::Unasked,
-            kept: PhantomData,
+            form: Form::JSON,
         }
     }
 
@@ -127,7 +134,7 @@ impl<'a, T, E> DurableRun<'a, T, E> {
     }
 }
 
-impl<T: Kept, E> DurableRun<'_, T, E> {
+impl<T, E> DurableRun<'_, T, E> {
     /// Gives what is recorded, or charges the next attempt: then the body may run.
     pub async fn begin(&mut self) -> Option<Done<T, E>> {
         if self.stage == Stage::Unasked
@@ -157,42 +164,21 @@ impl<T: Kept, E> DurableRun<'_, T, E> {
 
     /// Drives the body to its end or to the cut, keeps what came of it, and waits
     /// where another attempt follows.
-    pub async fn turn<F>(&mut self, body: Pin<&mut Option<F>>) -> Option<Done<T, E>>
-    where
-        F: Future<Output = Result<T, E>>,
-        ByTrait: Classifier<E>,
-    {
-        self.turn_by(body, ByTrait).await
-    }
-
-    /// The same, with an author's say in what an error means.
     pub async fn judged_turn<F, C>(
-        &mut self,
-        body: Pin<&mut Option<F>>,
-        judge: C,
-    ) -> Option<Done<T, E>>
-    where
-        F: Future<Output = Result<T, E>>,
-        C: FnMut(&E) -> Judged<E>,
-    {
-        self.turn_by(body, By(judge)).await
-    }
-
-    async fn turn_by<F, C>(
         &mut self,
         mut body: Pin<&mut Option<F>>,
         mut judge: C,
     ) -> Option<Done<T, E>>
     where
         F: Future<Output = Result<T, E>>,
-        C: Classifier<E>,
+        C: FnMut(&E) -> Judged<E>,
     {
         let outcome = poll_fn(|cx| self.poll_body(body.as_mut(), cx)).await;
         body.set(None);
         let (judged, ended, error) = match outcome {
             Outcome::Value(value) => return Some(self.complete(value).await),
             Outcome::Lost => return Some(Err(self.lost())),
-            Outcome::Error(error) => (judge.judge(&error), Ended::Failed, Some(error)),
+            Outcome::Error(error) => (judge(&error), Ended::Failed, Some(error)),
             Outcome::Cut => (Judged::new(Failure::timeout(), None), Ended::Cut, None),
         };
         let failed = self.run.judge(judged, error);
@@ -214,7 +200,7 @@ enum Charged<T, E> {
 }
 
 /// Asking the store.
-impl<T: Kept, E> DurableRun<'_, T, E> {
+impl<T, E> DurableRun<'_, T, E> {
     /// Finds the record, and goes on with it where it can; `Some` with what it
     /// answers. Without a record nothing is written yet.
     async fn open(&mut self) -> Option<Done<T, E>> {
@@ -313,7 +299,7 @@ impl<T: Kept, E> DurableRun<'_, T, E> {
             return Some(Err(self.run.stop(Stop::new(StopReason::KeyReused))));
         }
         match (head.phase, record.result(), &head.stop) {
-            (Phase::Done, Some(result), _) => Some(match serde_json::from_str(result) {
+            (Phase::Done, Some(result), _) => Some(match (self.form.read)(result) {
                 Ok(value) => {
                     self.run.answered();
                     Ok(value)
@@ -438,7 +424,7 @@ impl<T: Kept, E> DurableRun<'_, T, E> {
 }
 
 /// What comes of an attempt.
-impl<T: Kept, E> DurableRun<'_, T, E> {
+impl<T, E> DurableRun<'_, T, E> {
     fn poll_body<F>(
         &mut self,
         body: Pin<&mut Option<F>>,
@@ -485,7 +471,7 @@ impl<T: Kept, E> DurableRun<'_, T, E> {
             what: "the result",
             why: error.to_string(),
         };
-        let result = serde_json::to_string(value).map_err(unwritable)?;
+        let result = (self.form.write)(value).map_err(unwritable)?;
         let (bytes, limit) = (result.len(), self.limits().result);
         if bytes > limit {
             return Err(StoreError::TooLarge { what: "a result", bytes, limit });

@@ -106,3 +106,14 @@ pub trait Kept: Serialize + DeserializeOwned {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> Kept for T {}
+
+/// How a result is written, and read again.
+pub(super) struct Form<T> {
+    pub(super) write: fn(&T) -> serde_json::Result<String>,
+    pub(super) read: fn(&str) -> serde_json::Result<T>,
+}
+
+impl<T: Kept> Form<T> {
+    pub(super) const JSON: Self =
+        Self { write: serde_json::to_string, read: |text| serde_json::from_str(text) };
+}

@@ -5,6 +5,7 @@ use quote::{ToTokens, quote};
 use syn::{Expr, FnArg, Lit, Pat, Path, Receiver, ReceiverKind, ReturnType, Type, parse_quote};
 
 use super::async_trait::AsyncTrait;
+use super::durable::{Durable, durable};
 use super::parse::{Function, Given, OnRefusal, Options, Policy, Time, literal};
 use crate::attribute::is_named;
 use crate::errors::Errors;
@@ -31,6 +32,7 @@ pub(super) struct Plan {
     pub(super) resource: Option<Set<Expr>>,
     pub(super) on_refusal: Option<OnRefusal>,
     pub(super) caller: Option<Set<Expr>>,
+    pub(super) durable: Option<Durable>,
 }
 
 pub(super) enum Shape {
@@ -57,11 +59,12 @@ pub(super) enum Safety {
     AtMostOnce,
 }
 
+/// What the operation is named by: `key`, or `id`.
 pub(super) struct Key {
     /// The author's token, which the body knows the key by.
     pub(super) option: Ident,
     pub(super) value: Expr,
-    /// Not where a parameter has that name, which is reported.
+    /// Not of an `id`, nor where a parameter has that name, which is reported.
     pub(super) is_bound: bool,
 }
 
@@ -85,6 +88,9 @@ const SAFETIES: &str = "`idempotent` (repeating is harmless), \
     `key = …` (the other side recognizes a repeated call by its key), \
     or `at_most_once` (repeats only what certainly had no effect)";
 
+const DURABLE_SAFETIES: &str = "`key = …` (the other side recognizes a repeated call by its key), \
+    or `at_most_once` with `id = …` (repeats only what certainly had no effect)";
+
 pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) -> Plan {
     let (shape, output) = shape(&options, function, errors);
     let safety = safety(&options, errors);
@@ -95,6 +101,15 @@ pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) 
     rejectable(&options, errors);
     protected(&options, errors);
     let bound = parameters(&options, function, &shape, errors);
+    let durable = durable(&options, function, &shape, &output, errors);
+    let id = options
+        .id
+        .and_then(|Given { option, value }| Some(Key { option, value: value?, is_bound: false }));
+    let key = options.key.map(|key| Key {
+        option: key.option,
+        value: key.value.unwrap_or_else(|| parse_quote!("key")),
+        is_bound: bound.key,
+    });
     Plan {
         span: options.span,
         krate: value(options.krate).unwrap_or_else(|| parse_quote!(::retry_core)),
@@ -102,11 +117,7 @@ pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) 
         output,
         name: value(options.name),
         safety,
-        key: options.key.map(|key| Key {
-            option: key.option,
-            value: key.value.unwrap_or_else(|| parse_quote!("key")),
-            is_bound: bound.key,
-        }),
+        key: key.or(id),
         numbers: Numbers {
             policy: set(options.policy),
             max_attempts: set(options.max_attempts).filter(|number| attempts(number, errors)),
@@ -127,6 +138,7 @@ pub(super) fn check(options: Options, function: &Function, errors: &mut Errors) 
         resource: set(options.resource).filter(|_| bound.resource),
         on_refusal: value(options.on_refusal),
         caller: set(options.caller),
+        durable,
     }
 }
 
@@ -134,7 +146,7 @@ fn value<T>(given: Option<Given<T>>) -> Option<T> {
     given?.value
 }
 
-fn set<T>(given: Option<Given<T>>) -> Option<Set<T>> {
+pub(super) fn set<T>(given: Option<Given<T>>) -> Option<Set<T>> {
     let Given { option, value } = given?;
     value.map(|value| Set { option, value })
 }
@@ -195,6 +207,7 @@ fn shape(options: &Options, function: &Function, errors: &mut Errors) -> (Shape,
 }
 
 fn safety(options: &Options, errors: &mut Errors) -> Safety {
+    let safeties = if options.durable.is_some() { DURABLE_SAFETIES } else { SAFETIES };
     let idempotent = options.idempotent.as_ref().map(|given| (&given.option, Safety::Idempotent));
     let key = options.key.as_ref().map(|given| (&given.option, Safety::Keyed));
     let at_most_once =
@@ -204,13 +217,13 @@ fn safety(options: &Options, errors: &mut Errors) -> Safety {
         [(_, safety)] => safety,
         [(first, safety), (second, _), ..] => {
             let message =
-                format!("`{first}` and `{second}` exclude each other; choose one of {SAFETIES}");
+                format!("`{first}` and `{second}` exclude each other; choose one of {safeties}");
             errors.at(second, message);
             safety
         }
         [] => {
             if !options.unreadable {
-                let message = format!("say why repeating this operation is safe: add {SAFETIES}");
+                let message = format!("say why repeating this operation is safe: add {safeties}");
                 errors.push(syn::Error::new(options.span, message));
             }
             // Nothing more is said about the body until the author has chosen.
@@ -327,6 +340,10 @@ fn shorter(timeout: &Set<Time>, deadline: Option<&Given<Time>>, errors: &mut Err
 }
 
 fn rejectable(options: &Options, errors: &mut Errors) {
+    // Of a durable operation more is said.
+    if options.durable.is_some() {
+        return;
+    }
     if let (Some(reject), Some(_)) = (&options.reject, &options.at_most_once) {
         errors.at(
             &reject.option,
@@ -338,7 +355,8 @@ fn rejectable(options: &Options, errors: &mut Errors) {
 
 /// Budgets and breakers are the retrier's.
 fn protected(options: &Options, errors: &mut Errors) {
-    if options.with.is_some() || options.unreadable {
+    // Of a durable operation it is said already.
+    if options.with.is_some() || options.durable.is_some() || options.unreadable {
         return;
     }
     let resource = options.resource.as_ref().map(|given| &given.option);

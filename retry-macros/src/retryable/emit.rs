@@ -5,14 +5,16 @@ use std::time::Duration;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{GenericArgument, LitStr, PathArguments, Type};
+use syn::{LitStr, Type};
 
 use super::check::{Key, Numbers, Plan, Safety, Set, Shape, Wrong};
+use super::durable::{Arguments, Durable};
 use super::guard::{guard, guard_future};
 use super::instrument;
 use super::literal::is_literal;
-use super::parse::{Function, OnRefusal, Policy, Time, literal};
+use super::parse::{Function, OnInFlight, OnRefusal, Policy, Time, literal};
 use super::place::{Extent, borrowed, parenthesized};
+use super::written::{arguments_of, error_in, ok_in};
 use crate::inferred::inferred;
 
 /// Input:
@@ -145,6 +147,8 @@ impl Lowered<'_> {
             let set = Ident::new("set_caller", ours.located_at(option.span()));
             quote_spanned!(ours=> run.#set(#value);)
         });
+        let run = self.run(quote!(#spec, #retrier));
+        let arguments = self.arguments(&place);
         let turns = self.finish(self.turns(body, turns, &place));
         quote_spanned! {ours=>
             #names
@@ -152,9 +156,10 @@ impl Lowered<'_> {
             #bound
             #resource
             #computed
-            let mut run = __retry::Run::new(#spec, #retrier);
+            let mut run = #run;
             #caller
             #key
+            #arguments
             #turns
         }
     }
@@ -170,6 +175,52 @@ impl Lowered<'_> {
         }
     }
 
+    /// `__retry::Run::new(…)`
+    ///
+    /// A durable one asks at the written return type whether that can be recorded.
+    fn run(&self, arguments: TokenStream) -> TokenStream {
+        let Plan { durable, span, .. } = &self.plan;
+        let ours = Span::mixed_site();
+        if durable.is_none() {
+            return quote_spanned!(ours=> __retry::Run::new(#arguments));
+        }
+        // The author's own place: anywhere else, the message ends in a note about
+        // the expansion.
+        let Extent { first, last } = match ok_in(&self.plan.output) {
+            Some(ok) => Extent::of(&ok.into_token_stream(), *span),
+            None => self.output(),
+        };
+        let new = Ident::new("new", last);
+        let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
+        arguments.set_span(last);
+        let arguments = TokenTree::Group(arguments);
+        quote_spanned!(first=> __retry::DurableRun::#new #arguments)
+    }
+
+    /// `run.set_arguments(__retry::Given::new().argument("order", &order));`
+    ///
+    /// What an argument is not is said at its name.
+    fn arguments(&self, place: &impl Fn(TokenStream) -> TokenStream) -> Option<TokenStream> {
+        let Durable { option, arguments, .. } = self.plan.durable.as_ref()?;
+        let ours = Span::mixed_site();
+        let given = match arguments {
+            Arguments::Fingerprint(Set { option, value }) => {
+                let value = borrowed(place(value.to_token_stream()));
+                quote_spanned!(ours.located_at(option.span())=> __retry::Given::of(#value))
+            }
+            Arguments::Named(names) => {
+                let arguments = names.iter().map(|name| {
+                    let text = name.unraw().to_string();
+                    let value = quote_spanned!(name.span()=> &#name);
+                    let argument = Ident::new("argument", ours.located_at(option.span()));
+                    quote_spanned!(ours=> .#argument(#text, #value))
+                });
+                quote_spanned!(ours=> __retry::Given::new() #(#arguments)*)
+            }
+        };
+        Some(quote_spanned!(ours=> run.set_arguments(#given);))
+    }
+
     /// `loop { … }`
     fn turns(
         &self,
@@ -178,15 +229,7 @@ impl Lowered<'_> {
         place: &impl Fn(TokenStream) -> TokenStream,
     ) -> TokenStream {
         let ours = Span::mixed_site();
-        // Only a body that wants to know which attempt it is needs one begun.
-        let begun = self.plan.attempt.as_ref().map(|_| {
-            quote_spanned! {ours=>
-                if let ::core::result::Result::Err(stopped) = run.begin().await {
-                    break ::core::result::Result::Err(stopped);
-                }
-                let current = run.attempt();
-            }
-        });
+        let begun = self.begun();
         let body = self.body(body);
         let body = match self.written() {
             Some(written) => quote_spanned!(ours=> #written.body(#body)),
@@ -208,6 +251,32 @@ impl Lowered<'_> {
                 #only
             }
         }
+    }
+
+    /// What precedes the body on each turn.
+    ///
+    /// Only a body that wants to know which attempt it is needs one begun; a
+    /// durable attempt always is, before anything of the body exists.
+    fn begun(&self) -> Option<TokenStream> {
+        let ours = Span::mixed_site();
+        let current =
+            self.plan.attempt.as_ref().map(|_| quote_spanned!(ours=> let current = run.attempt();));
+        if self.plan.durable.is_some() {
+            return Some(quote_spanned! {ours=>
+                if let ::core::option::Option::Some(done) = run.begin().await {
+                    break done;
+                }
+                #current
+            });
+        }
+        current.map(|current| {
+            quote_spanned! {ours=>
+                if let ::core::result::Result::Err(stopped) = run.begin().await {
+                    break ::core::result::Result::Err(stopped);
+                }
+                #current
+            }
+        })
     }
 
     /// Of a function that is not `async`: the body as a closure that is never
@@ -273,9 +342,12 @@ impl Lowered<'_> {
 
     /// `run.turn(body).await`, or with the author's say in what an outcome means:
     /// `run.judged_turn(body, |error| …, |value| …).await`
+    ///
+    /// A durable one takes what an error means in any case, and no more.
     fn turn(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let ours = Span::mixed_site();
-        if self.plan.classify.is_none() && self.plan.reject.is_none() {
+        let Plan { classify, reject, durable, .. } = &self.plan;
+        if classify.is_none() && reject.is_none() && durable.is_none() {
             // The author's own place, where a missing `Classify` is reported.
             let first = self.error().first;
             let at_error = ours.located_at(first);
@@ -283,8 +355,9 @@ impl Lowered<'_> {
             return quote_spanned!(first=> #run.turn(#body).await);
         }
         let judge = self.judge(place);
-        let reject = self.reject(place);
-        quote_spanned!(ours=> run.judged_turn(body, #judge, #reject).await)
+        // The result of a durable operation is recorded: there is none to reject.
+        let reject = durable.is_none().then(|| self.reject(place)).into_iter();
+        quote_spanned!(ours=> run.judged_turn(body, #judge #(, #reject)*).await)
     }
 
     /// `|error| __retry::by_trait(error)`, or `|error| __retry::judged(error, …)`
@@ -468,7 +541,7 @@ impl Lowered<'_> {
 
     /// What follows the constructor: `.resource(__RETRY_RESOURCE).retry_nested()`
     fn settings(&self) -> TokenStream {
-        let Plan { retry_nested, resource, on_refusal, .. } = &self.plan;
+        let Plan { retry_nested, resource, on_refusal, durable, .. } = &self.plan;
         let ours = Span::mixed_site();
         let resource =
             resource.as_ref().map(|_| quote_spanned!(ours=> .resource(__RETRY_RESOURCE)));
@@ -480,7 +553,12 @@ impl Lowered<'_> {
             quote_spanned!(ours=> .on_refusal(__retry::OnRefusal::#chosen))
         });
         let nested = retry_nested.then(|| quote_spanned!(ours=> .retry_nested()));
-        quote!(#resource #on_refusal #nested)
+        let durable = durable.as_ref().map(|durable| {
+            let attach = (durable.on_in_flight == OnInFlight::Attach)
+                .then(|| quote_spanned!(ours=> .attach()));
+            quote_spanned!(ours=> .durable() #attach)
+        });
+        quote!(#resource #on_refusal #nested #durable)
     }
 
     fn name(&self, place: &impl Fn(TokenStream) -> TokenStream) -> TokenStream {
@@ -647,26 +725,6 @@ fn referenced(
     }
 }
 
-/// The error in a return type as it is written: the `E` of `Result<T, Stopped<E>>`;
-/// the whole type where that does not show.
-fn error_in(output: &TokenStream) -> TokenStream {
-    let last = |ty: &Type| match ty {
-        Type::Path(path) => match &path.path.segments.last()?.arguments {
-            PathArguments::AngleBracketed(arguments) => match arguments.args.last()? {
-                GenericArgument::Type(ty) => Some(ty.clone()),
-                _ => None,
-            },
-            _ => None,
-        },
-        _ => None,
-    };
-    let error = || {
-        let written = last(&syn::parse2(output.clone()).ok()?)?;
-        Some(last(&written).unwrap_or(written).into_token_stream())
-    };
-    error().unwrap_or_else(|| output.clone())
-}
-
 fn written_result(plan: &Plan) -> Option<(Type, Type)> {
     if plan.error.is_some() {
         return None;
@@ -675,26 +733,6 @@ fn written_result(plan: &Plan) -> Option<(Type, Type)> {
     let [ok, stopped] = <[Type; 2]>::try_from(arguments_of("Result", &output)?).ok()?;
     let [error] = <[Type; 1]>::try_from(arguments_of("Stopped", &stopped)?).ok()?;
     Some((ok, error))
-}
-
-/// The types in the angle brackets of a path that ends with this name.
-fn arguments_of(name: &str, ty: &Type) -> Option<Vec<Type>> {
-    let ty = match ty {
-        Type::Group(group) => &*group.elem,
-        ty => ty,
-    };
-    let Type::Path(path) = ty else {
-        return None;
-    };
-    let last = path.path.segments.last().filter(|last| last.ident == name)?;
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
-        return None;
-    };
-    let types = arguments.args.iter().map(|argument| match argument {
-        GenericArgument::Type(ty) => Some(ty.clone()),
-        _ => None,
-    });
-    types.collect()
 }
 
 fn constant_time(time: &Option<Set<Time>>) -> Option<TokenStream> {

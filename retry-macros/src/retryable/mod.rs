@@ -2,12 +2,14 @@
 
 mod async_trait;
 mod check;
+mod durable;
 mod emit;
 mod guard;
 mod instrument;
 mod literal;
 mod parse;
 mod place;
+mod written;
 
 use proc_macro2::TokenStream;
 use syn::parse::Parser;

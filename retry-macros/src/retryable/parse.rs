@@ -39,6 +39,10 @@ pub(super) struct Options {
     pub(super) resource: Option<Given<Expr>>,
     pub(super) on_refusal: Option<Given<OnRefusal>>,
     pub(super) caller: Option<Given<Expr>>,
+    pub(super) durable: Option<Given<()>>,
+    pub(super) id: Option<Given<Expr>>,
+    pub(super) fingerprint: Option<Given<Expr>>,
+    pub(super) on_in_flight: Option<Given<OnInFlight>>,
     /// An option could not be read at all: what is missing may be that one.
     pub(super) unreadable: bool,
 }
@@ -86,6 +90,13 @@ pub(super) enum OnRefusal {
     Defer,
 }
 
+/// What a call gets whose operation runs already.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnInFlight {
+    Stop,
+    Attach,
+}
+
 /// The function, its body unread.
 pub(super) struct Function {
     pub(super) attrs: Vec<Attribute>,
@@ -94,7 +105,7 @@ pub(super) struct Function {
     pub(super) body: Group,
 }
 
-const OPTIONS: [&str; 21] = [
+const OPTIONS: [&str; 25] = [
     "name",
     "idempotent",
     "key",
@@ -111,6 +122,10 @@ const OPTIONS: [&str; 21] = [
     "resource",
     "on_refusal",
     "caller",
+    "durable",
+    "id",
+    "fingerprint",
+    "on_in_flight",
     "nested",
     "attempt",
     "before_retry",
@@ -143,6 +158,10 @@ pub(super) fn options(span: Span, tokens: TokenStream, errors: &mut Errors) -> O
         resource: None,
         on_refusal: None,
         caller: None,
+        durable: None,
+        id: None,
+        fingerprint: None,
+        on_in_flight: None,
         unreadable: false,
     };
     let before = errors.count();
@@ -195,6 +214,15 @@ impl Options {
                 value(&mut self.on_refusal, name, input, "defer", |input| word(name, input, &words))
             }
             "caller" => value(&mut self.caller, name, input, "tenant", an_expr),
+            "durable" => flag(&mut self.durable, name, input),
+            "id" => value(&mut self.id, name, input, "order.id", an_expr),
+            "fingerprint" => value(&mut self.fingerprint, name, input, "order.total", an_expr),
+            "on_in_flight" => {
+                let words = [("stop", OnInFlight::Stop), ("attach", OnInFlight::Attach)];
+                value(&mut self.on_in_flight, name, input, "attach", |input| {
+                    word(name, input, &words)
+                })
+            }
             "crate" => value(&mut self.krate, name, input, "path::to::retry_core", a_path),
             word => Err(match word_of_others(word) {
                 Some(meant) => {
@@ -233,6 +261,16 @@ fn word_of_others(word: &str) -> Option<&'static str> {
              write `with = self.retries, resource = \"payments-gateway\"`"
         }
         "notify" => "give a retrier with an observer: `with = self.retries`",
+        "workflow" | "persistent" | "persist" | "activity" => {
+            "write `durable`, with a `name`, a `key` and the retrier that has the store: \
+             `with = self.retries`"
+        }
+        "store" | "storage" => {
+            "a store belongs to the retrier: write `durable, with = self.retries`"
+        }
+        "workflow_id" | "activity_id" | "operation_id" | "job_id" => {
+            "write `key`, which the body passes on; or, with `at_most_once`, `id`"
+        }
         "idempotency_key" => "write `key`, and pass the name that it binds on: `key`",
         _ => return None,
     })

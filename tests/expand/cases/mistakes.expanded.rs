@@ -37,7 +37,7 @@ async fn place(order: u64, mut count: u64) -> Result<u64, Stopped<OrderError>> {
     "unknown unit `parsecs`; expected one of ns, us, ms, s, m, h"
 }
 ::core::compile_error! {
-    "unknown option `max_atempts`; did you mean `max_attempts`? expected one of `name`, `idempotent`, `key`, `at_most_once`, `max_attempts`, `deadline`, `attempt_timeout`, `backoff`, `hint_limit`, `policy`, `classify`, `error`, `with`, `resource`, `on_refusal`, `caller`, `nested`, `attempt`, `before_retry`, `reject`, `crate`"
+    "unknown option `max_atempts`; did you mean `max_attempts`? expected one of `name`, `idempotent`, `key`, `at_most_once`, `max_attempts`, `deadline`, `attempt_timeout`, `backoff`, `hint_limit`, `policy`, `classify`, `error`, `with`, `resource`, `on_refusal`, `caller`, `durable`, `id`, `fingerprint`, `on_in_flight`, `nested`, `attempt`, `before_retry`, `reject`, `crate`"
 }
 ::core::compile_error! {
     "`mut count` would carry its value from one attempt into the next; take `count`, and write `let mut count = count;` in the body"

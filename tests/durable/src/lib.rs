@@ -1,0 +1,1 @@
+//! Tests of durable operations; there is nothing here but `tests/` and `ui/`.

@@ -1,0 +1,14 @@
+use retry_core::{Retrier, Stopped, retryable};
+
+struct Labels {
+    retries: Retrier,
+}
+
+impl Labels {
+    #[retryable(name = "labels.print", durable, at_most_once, max_attempts = 3, deadline = "1h", with = self.retries)]
+    async fn print(&self, parcel: u64) -> Result<u64, Stopped<std::io::Error>> {
+        Ok(parcel)
+    }
+}
+
+fn main() {}
