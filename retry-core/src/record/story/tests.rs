@@ -6,8 +6,8 @@ use expect_test::expect;
 
 use super::*;
 use crate::classify::Failure;
-use crate::decide::{OnRefusal, Refusal, Situation, decide_start};
-use crate::record::{Arguments, Change, Entry, Fence, Holder, New, Timestamp, judged};
+use crate::decide::{OnRefusal, Refusal, Situation, decide, decide_start};
+use crate::record::{Arguments, Change, Entry, Fence, Holder, New, Timestamp};
 use crate::{Kind, Policy};
 
 const KEYED: &str = "payments.charge/e3c4b417-f22e-8d73-b6ed-08fd2be399ec";
@@ -56,17 +56,21 @@ impl Kept {
     /// The attempt that is under way fails, and what follows is decided.
     fn fails(&mut self, after: Duration, failure: Failure, error: &str) {
         self.pass(after);
-        let elapsed = self.head.elapsed + after;
-        self.append(vec![Event::AttemptFinished {
+        let finished = Event::AttemptFinished {
             attempt: self.head.started,
-            elapsed,
+            elapsed: self.head.elapsed + after,
             ended: Ended::Failed,
             failure: Some(failure),
             error: Some(error.to_owned()),
             situation: Situation::new(),
-        }]);
-        let situation = Situation::new().safety(self.head.safety);
-        self.append(vec![judged(&self.head, &failure, situation).unwrap()]);
+        };
+        let mut head = self.head.clone();
+        head.append(finished.clone(), self.now).unwrap();
+        let situation = Situation::new().safety(head.safety);
+        let decision =
+            decide(&head.policy, &head.ledger(), &situation, &head.operation, Some(&failure));
+        let decided = Event::of_decision(&decision, head.elapsed, None, Situation::new()).unwrap();
+        self.append(vec![finished, decided]);
     }
 
     /// The planned attempt starts when it is due.
