@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use retry_core::Jitter;
 use retry_core::policies::parse_duration;
+use retry_core::record::{Phase, RecordId};
 
 /// Shows what retried operations did, why they stopped and what follows; plans
 /// their schedules.
@@ -42,6 +43,81 @@ pub(crate) enum Command {
     /// The numbers are given by options, or by a policy of a file (`--policy`).
     #[command(verbatim_doc_comment)]
     Plan(Plan),
+
+    /// Lists operations of a store, the latest first.
+    List(List),
+
+    /// Tells the story of one operation: what it was called with, what happened, why it
+    /// waits or stopped, and what follows.
+    Explain(Explain),
+
+    /// Makes the decisions of records again, and names those that differ.
+    Replay(Replay),
+}
+
+/// Where the operations are kept.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct StoreArgs {
+    /// The store's file. It is only read.
+    #[arg(long = "store", value_name = "PATH", env = "RETRY_STORE")]
+    pub(crate) path: PathBuf,
+}
+
+/// Which operations.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+
+    /// Only operations of this name.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+
+    /// Only operations in this phase: ready, running, parked, review, done, dead or
+    /// cancelled.
+    #[arg(long)]
+    pub(crate) phase: Option<Phase>,
+
+    /// Only records that are older than this one.
+    #[arg(long, value_name = "RECORD")]
+    pub(crate) before: Option<RecordId>,
+
+    /// How many at most.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: usize,
+}
+
+/// Which operation.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The operation's id, its key, a record's id, or the beginning of one.
+    pub(crate) id: String,
+
+    /// What the caller gave as the key (`order-1`); ID is the operation's name then.
+    #[arg(long)]
+    pub(crate) key: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Which records.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Replay {
+    /// The operation's id, its key, a record's id, or the beginning of one.
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) id: Option<String>,
+
+    /// What the caller gave as the key (`order-1`); ID is the operation's name then.
+    #[arg(long, requires = "id", conflicts_with = "all")]
+    pub(crate) key: Option<String>,
+
+    /// Every record of the store.
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 /// The schedule of which operations, under which policy.

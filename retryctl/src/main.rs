@@ -3,15 +3,23 @@
 
 mod args;
 mod exit;
+mod explain;
+mod form;
+mod list;
+mod lookup;
 mod plan;
+mod replay;
 mod table;
+mod walk;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use args::{Args, Command};
+use args::{Args, Command, Explain, Replay, StoreArgs};
 use clap::Parser;
 use exit::{Error, Exit};
+use retry_core::{IdempotencyKey, OperationId};
+use retry_sqlite::SqliteStore;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -30,7 +38,30 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args, out: &mut dyn Write) -> Result<Exit, Error> {
+    let json = args.json;
     match &args.command {
-        Command::Plan(plan) => plan::run(plan, args.json, out),
+        Command::Plan(plan) => plan::run(plan, json, out),
+        Command::List(list) => list::run(list, json, &open(&list.store)?, out),
+        Command::Explain(Explain { id, key, store }) => {
+            explain::run(&asked(id, key)?, json, &open(store)?, out)
+        }
+        Command::Replay(Replay { id: Some(id), key, store, .. }) => {
+            replay::one(&asked(id, key)?, json, &open(store)?, out)
+        }
+        Command::Replay(Replay { store, .. }) => replay::all(json, &open(store)?, out),
     }
+}
+
+/// The id that is meant: as it is, or derived from what the caller gave as the key.
+fn asked(id: &str, key: &Option<String>) -> Result<String, Error> {
+    let Some(key) = key else {
+        return Ok(id.to_owned());
+    };
+    let derived = IdempotencyKey::derive(id, key);
+    let key = derived.map_err(|error| Error::Usage(format!("--key: {error}")))?;
+    Ok(OperationId::keyed(id.to_owned(), key).to_string())
+}
+
+fn open(store: &StoreArgs) -> Result<SqliteStore, Error> {
+    Ok(SqliteStore::open_read_only(&store.path)?)
 }

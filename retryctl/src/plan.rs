@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::args::{BackoffArgs, NamedPolicy, Plan};
 use crate::exit::{Error, Exit};
+use crate::form::nanos;
 use crate::table::{Align, Table};
 
 /// How many attempts are shown. A policy may allow more.
@@ -215,11 +216,6 @@ impl Planned {
         };
         self.attempts.iter().map(delay).collect::<Vec<_>>().join(", ")
     }
-}
-
-/// Whatever the pure layer computes fits: it is clamped to 292 years.
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// `1.5s`, `85.518066ms`, `0s`.

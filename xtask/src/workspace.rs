@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 
 /// The crates that users depend on; what these pull in, users pull in.
-pub(crate) const PUBLISHED: [&str; 3] = ["retry-core", "retry-macros", "retry-sqlite"];
+pub(crate) const PUBLISHED: [&str; 4] = ["retry-core", "retry-macros", "retry-sqlite", "retryctl"];
 
 /// The workspace and all that it depends on, with every feature, exactly as
 /// `Cargo.lock` says.

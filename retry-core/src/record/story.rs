@@ -95,16 +95,28 @@ impl fmt::Display for Story<'_> {
             writeln!(f, "  lease       of {holder} until {until:.3}, claim {epoch}")?;
         }
         if !head.phase.is_settled() {
-            // Time that nobody charges yet passes too.
-            let left = head.policy.get_deadline().saturating_sub(head.elapsed);
-            let over = head.updated_at.plus(left).rfc3339();
-            writeln!(f, "  time        is over at {over:.3}, {:?} after the last entry", at(left))?;
+            self.time(f)?;
         }
         writeln!(f, "  next        {}", Next(head))
     }
 }
 
 impl Story<'_> {
+    /// Time that nobody charges yet passes too, once it runs.
+    fn time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = self.0.head();
+        let left = head.policy.get_deadline().saturating_sub(head.elapsed);
+        let over = head.updated_at.plus(left).rfc3339();
+        match head.has_begun() {
+            true => writeln!(
+                f,
+                "  time        is over at {over:.3}, {:?} after the last entry",
+                at(left)
+            ),
+            false => writeln!(f, "  time        {:?} from the start of attempt 1", at(left)),
+        }
+    }
+
     fn entries(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let elapsed: Vec<_> = self.elapsed().iter().map(|at| format!("{at:?}")).collect();
         let width = elapsed.iter().map(|at| at.chars().count()).max().unwrap_or(0);

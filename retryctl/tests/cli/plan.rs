@@ -68,7 +68,9 @@ fn several_ids_under_one_policy() {
 #[test]
 fn an_attempt_that_would_start_too_late_is_not_shown() {
     let line = "plan --id flight-2 --base 2s --cap 1m --quantum 1s --attempts 5 --deadline 20s";
-    prints(line, &expect![[r#"
+    prints(
+        line,
+        &expect![[r#"
         flight-2 [1, 2, 4, 15]
         attempt  starts  left  ceiling        unit  delay
               1      0s   20s       2s  4253694278     1s
@@ -78,7 +80,8 @@ fn an_attempt_that_would_start_too_late_is_not_shown() {
         then stops: deadline_exceeded
 
         policy: at most 5 attempts in 20s; waits exponential from 2s, factor 2, cap 60s, quantum 1s, equal jitter; hints up to 60s
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

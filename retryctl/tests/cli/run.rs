@@ -27,6 +27,14 @@ impl Run {
         out
     }
 
+    /// Both of a run that ended with this code.
+    #[track_caller]
+    pub(crate) fn says(&self, code: i32) -> (String, String) {
+        let (out, err) = (text(&self.0.stdout), text(&self.0.stderr));
+        assert_eq!(self.0.status.code(), Some(code), "{out}{err}");
+        (out, err)
+    }
+
     /// Standard error of a run that ended with this code, and printed nothing.
     #[track_caller]
     pub(crate) fn refuses(&self, code: i32) -> String {

@@ -56,22 +56,21 @@ impl Kept {
     /// The attempt that is under way fails, and what follows is decided.
     fn fails(&mut self, after: Duration, failure: Failure, error: &str) {
         self.pass(after);
-        let elapsed = self.head.elapsed + after;
         let finished = Event::AttemptFinished {
             attempt: self.head.started,
-            elapsed,
+            elapsed: self.head.elapsed + after,
             ended: Ended::Failed,
             failure: Some(failure),
             error: Some(error.to_owned()),
             situation: Situation::new(),
         };
-        let mut ledger = self.head.ledger();
-        ledger.attempt_failed(elapsed, &failure);
-        let situation = Situation::new().safety(self.head.safety);
-        let Head { policy, operation, .. } = &self.head;
-        let decision = decide(policy, &ledger, &situation, operation, Some(&failure));
-        let followed = Event::of_decision(&decision, elapsed, None, Situation::new()).unwrap();
-        self.append(vec![finished, followed]);
+        let mut head = self.head.clone();
+        head.append(finished.clone(), self.now).unwrap();
+        let situation = Situation::new().safety(head.safety);
+        let decision =
+            decide(&head.policy, &head.ledger(), &situation, &head.operation, Some(&failure));
+        let decided = Event::of_decision(&decision, head.elapsed, None, Situation::new()).unwrap();
+        self.append(vec![finished, decided]);
     }
 
     /// The planned attempt starts when it is due.

@@ -1,4 +1,5 @@
 //! The loop of durable operations, on virtual time and a store in memory.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "in helpers of tests")]
 
 mod answers;
 mod crashes;
