@@ -2,6 +2,7 @@
 //!
 //! - [`results_and_effects`]: what is guaranteed, and which of the three
 //!   declarations fits.
+//! - [`durable`](crate::guide::durable): operations that survive their process.
 //! - [`recipes`]: a row version, a transaction that is retried as a whole, and which
 //!   of the two a key replaces.
 //! - [`testing`]: virtual time, recorded events, schedules as data.
@@ -15,6 +16,10 @@
 
 #[doc = include_str!("../docs/results_and_effects.md")]
 pub mod results_and_effects {}
+
+#[cfg(feature = "durable")]
+#[doc = include_str!("../docs/durable.md")]
+pub mod durable {}
 
 #[doc = include_str!("../docs/recipes.md")]
 pub mod recipes {}
