@@ -1,7 +1,7 @@
 //! The record of an operation that survives its process: a list of events, each
 //! tied to the one before by a checksum, and what they fold to.
 //!
-//! Nothing here reads a clock or does I/O. A store keeps what comes out of
+//! But for the making of ids, nothing here reads a clock, and nothing does I/O. A store keeps what comes out of
 //! [`Change::apply`]; the decisions in it are those of
 //! [`decide`](crate::decide), and [`Record::replay`] proves it.
 
