@@ -136,6 +136,23 @@ impl FromStr for IdempotencyKey {
     }
 }
 
+/// As text.
+#[cfg(feature = "serde")]
+impl serde::Serialize for IdempotencyKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text(&mut [0; TEXT_LEN]))
+    }
+}
+
+/// From text.
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for IdempotencyKey {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'_, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 fn hex(digit: u8) -> Option<u8> {
     // `to_digit(16)` is below 16.
     char::from(digit).to_digit(16).map(|value| value as u8)
@@ -258,6 +275,21 @@ forwarded_keys!(&K, &mut K, Box<K>, std::rc::Rc<K>, std::sync::Arc<K>);
 impl<K: ToKey + ToOwned + ?Sized> ToKey for std::borrow::Cow<'_, K> {
     fn to_key(&self, operation: &str) -> Result<IdempotencyKey, EmptyKey> {
         (**self).to_key(operation)
+    }
+}
+
+#[cfg(all(test, feature = "json"))]
+mod serde_tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_text_in_any_format() {
+        let key = IdempotencyKey::derive("payments.charge", "order-1").unwrap();
+        let json = serde_json::to_string(&key).unwrap();
+        assert_eq!(json, "\"e3c4b417-f22e-8d73-b6ed-08fd2be399ec\"");
+        assert_eq!(serde_json::from_str::<IdempotencyKey>(&json).unwrap(), key);
+        let error = serde_json::from_str::<IdempotencyKey>("\"order-1\"").unwrap_err();
+        assert!(error.to_string().starts_with("`order-1` is not an idempotency key"), "{error}");
     }
 }
 
