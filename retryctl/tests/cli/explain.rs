@@ -176,6 +176,20 @@ fn json_is_one_object() {
     .assert_eq(&serde_json::to_string_pretty(&explained).unwrap());
 }
 
+/// Not through numbers that this program has: larger ones would change.
+#[test]
+fn json_passes_results_on_as_they_are() {
+    let mut store = Store::new("explain_raw");
+    for (key, result) in [("1", "340282366920938463463374607431768211455"), ("2", "not JSON")] {
+        let charge = store.begins("payments.charge", key, Safety::Keyed);
+        store.succeeds(charge, result);
+    }
+    let out = store.ctl("explain payments.charge --key 1 --json").prints(0);
+    assert!(out.contains(r#""result":340282366920938463463374607431768211455,"#), "{out}");
+    let out = store.ctl("explain payments.charge --key 2 --json").prints(0);
+    assert!(out.contains(r#""result":"not JSON","#), "{out}");
+}
+
 #[test]
 fn an_operation_is_found_by_each_of_its_names() {
     let store = Store::with_one_of_each("explain_names");
