@@ -47,12 +47,12 @@ pub(crate) struct Book<'a> {
 
 impl Book<'_> {
     pub(crate) fn enqueue(&mut self, new: &New) -> Kept<Enqueued> {
-        let (bytes, limit) = (new.arguments.json().len(), self.limits.arguments);
-        if bytes > limit {
-            return Ok(Err(StoreError::TooLarge { what: "the arguments", bytes, limit }));
-        }
         if let Some(record) = self.find(&new.operation)?.transpose() {
             return Ok(record.map(|record| Enqueued::Existing(Box::new(record))));
+        }
+        let (bytes, limit) = (new.arguments.json().len(), self.limits.arguments);
+        if bytes > limit {
+            return Ok(Err(StoreError::TooLarge { what: "arguments", bytes, limit }));
         }
         let (head, entries) = match new.apply(self.now) {
             Ok(applied) => applied,

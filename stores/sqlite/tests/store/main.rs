@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod clock;
+mod conformance;
 mod damage;
 mod locks;
 mod migration;

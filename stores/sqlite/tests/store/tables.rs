@@ -21,11 +21,15 @@ fn look(folder: &Folder, sql: &str) -> Vec<String> {
 fn ends(store: &SqliteStore, new: New, fence: Fence, event: Event) -> Head {
     let record = new.record;
     enqueue(store, new);
+    let failure = match event {
+        Event::Dead { .. } => Failure::permanent(),
+        _ => Failure::unknown(),
+    };
     let failed = Event::AttemptFinished {
         attempt: 1,
         elapsed: Duration::from_millis(3),
         ended: Ended::Failed,
-        failure: Some(Failure::permanent()),
+        failure: Some(failure),
         error: Some("card refused".to_owned()),
         situation: Situation::new(),
     };
