@@ -17,6 +17,24 @@ pub(crate) type Sql<T> = Result<T, rusqlite::Error>;
 /// transaction goes on.
 pub(crate) type Kept<T> = Sql<Result<T, StoreError>>;
 
+/// What is due, behind a place in that order. The index is named: to the planner, which
+/// knows nothing of the values, another one looks as good.
+const DUE: &str = "SELECT due_at, id FROM operation INDEXED BY operation_due \
+     WHERE queue = ? AND due_at <= ? AND state IN ('ready', 'parked') AND (due_at, id) > (?, ?) \
+     ORDER BY due_at, id LIMIT ?";
+
+/// Whose lease is over, behind a place in that order.
+const LOST: &str = "SELECT lease_until, id FROM operation INDEXED BY operation_leased \
+     WHERE lease_until <= ? AND state = 'leased' AND (lease_until, id) > (?, ?) \
+     ORDER BY lease_until, id LIMIT ?";
+
+const EXPIRED: &str = "SELECT id, operation_id FROM operation INDEXED BY operation_expired \
+     WHERE state = 'done' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?";
+
+const EXPIRED_KEYS: &str = "DELETE FROM idempotency WHERE (scope, key) IN \
+     (SELECT scope, key FROM idempotency WHERE state = 'failed' AND expires_at <= ? \
+     ORDER BY expires_at LIMIT ?)";
+
 /// What is kept, inside a transaction.
 pub(crate) struct Book<'a> {
     pub(crate) connection: &'a Connection,
@@ -29,12 +47,12 @@ pub(crate) struct Book<'a> {
 
 impl Book<'_> {
     pub(crate) fn enqueue(&mut self, new: &New) -> Kept<Enqueued> {
-        let (bytes, limit) = (new.arguments.json().len(), self.limits.arguments);
-        if bytes > limit {
-            return Ok(Err(StoreError::TooLarge { what: "the arguments", bytes, limit }));
-        }
         if let Some(record) = self.find(&new.operation)?.transpose() {
             return Ok(record.map(|record| Enqueued::Existing(Box::new(record))));
+        }
+        let (bytes, limit) = (new.arguments.json().len(), self.limits.arguments);
+        if bytes > limit {
+            return Ok(Err(StoreError::TooLarge { what: "arguments", bytes, limit }));
         }
         let (head, entries) = match new.apply(self.now) {
             Ok(applied) => applied,
@@ -59,6 +77,10 @@ impl Book<'_> {
     pub(crate) fn claim(&mut self, due: &Due) -> Kept<Vec<Claimed>> {
         let mut claimed = Vec::new();
         let queue = due.queue.as_str();
+        // An operation without a queue is gone on with by its own call.
+        if queue.is_empty() {
+            return Ok(Ok(claimed));
+        }
         self.each_earliest(Earliest::Due(queue), due.limit, |book, record| {
             let change = Change::Claim { holder: due.holder, lease: due.lease };
             let Ok(read) = book.read_whole(record)? else { return Ok(Visited::Damaged) };
@@ -157,11 +179,9 @@ impl Book<'_> {
 
     pub(crate) fn retain(&mut self, limit: usize) -> Kept<usize> {
         let now = self.now.as_nanos();
-        let expired = "SELECT id, operation_id FROM operation \
-             WHERE state = 'done' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?";
         let removed: Vec<(String, String)> = self
             .connection
-            .prepare_cached(expired)?
+            .prepare_cached(EXPIRED)?
             .query_map(params![now, at_most(limit)], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Sql<_>>()?;
         for (record, operation) in &removed {
@@ -178,11 +198,8 @@ impl Book<'_> {
             }
             self.freed.extend(record.parse::<RecordId>().ok());
         }
-        let freed = self.execute(
-            "DELETE FROM idempotency WHERE (scope, key) IN (SELECT scope, key FROM idempotency \
-             WHERE state = 'failed' AND expires_at <= ? ORDER BY expires_at LIMIT ?)",
-            params![now, at_most(limit.saturating_sub(removed.len()))],
-        )?;
+        let freed =
+            self.execute(EXPIRED_KEYS, params![now, at_most(limit.saturating_sub(removed.len()))])?;
         Ok(Ok(removed.len() + freed))
     }
 }
@@ -238,17 +255,11 @@ impl Book<'_> {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         match which {
             Earliest::Due(queue) => {
-                let sql = "SELECT due_at, id FROM operation WHERE queue = ? AND due_at <= ? \
-                     AND state IN ('ready', 'parked') AND (due_at, id) > (?, ?) \
-                     ORDER BY due_at, id LIMIT ?";
-                let mut statement = self.connection.prepare_cached(sql)?;
+                let mut statement = self.connection.prepare_cached(DUE)?;
                 statement.query_map(params![queue, now, at, record, limit], read)?.collect()
             }
             Earliest::Lost => {
-                let sql = "SELECT lease_until, id FROM operation WHERE lease_until <= ? \
-                     AND state = 'leased' AND (lease_until, id) > (?, ?) \
-                     ORDER BY lease_until, id LIMIT ?";
-                let mut statement = self.connection.prepare_cached(sql)?;
+                let mut statement = self.connection.prepare_cached(LOST)?;
                 statement.query_map(params![now, at, record, limit], read)?.collect()
             }
         }
@@ -361,11 +372,21 @@ impl Book<'_> {
     }
 
     fn head(&self, record: RecordId) -> Sql<Result<Head, Refused>> {
-        let sql = const_format(HEAD, "operation WHERE id = ?");
+        let sql = format!("SELECT {HEAD} FROM operation WHERE id = ?");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query([record.to_string()])?;
-        let Some(row) = rows.next()? else { return Ok(Err(Refused::Missing)) };
-        Ok(self.head_of(row, Some(record))?.map_err(Refused::Illegal))
+        match rows.next()? {
+            Some(row) => Ok(self.head_of(row, Some(record))?.map_err(Refused::Illegal)),
+            None => Ok(Err(self.lost(record)?.map_or(Refused::Missing, Refused::Illegal))),
+        }
+    }
+
+    /// Whether a record that is not found has left entries, and so was damaged.
+    fn lost(&self, record: RecordId) -> Sql<Option<RecordError>> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM event WHERE operation = ?)";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let is_lost: bool = statement.query_row([record.to_string()], |row| row.get(0))?;
+        Ok(is_lost.then(|| damaged(record, "it has entries, and its row is not found")))
     }
 
     /// The head in the row. Where it cannot be, the entries may tell why.
@@ -394,7 +415,7 @@ impl Book<'_> {
 
     /// Everything of one record, verified.
     fn record(&self, record: RecordId) -> Sql<Option<Result<Record, RecordError>>> {
-        let sql = const_format(HEAD, "operation WHERE id = ?").replacen(
+        let sql = format!("SELECT {HEAD} FROM operation WHERE id = ?").replacen(
             " FROM",
             ", args, result FROM",
             1,
@@ -402,7 +423,7 @@ impl Book<'_> {
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query([record.to_string()])?;
         let read = match rows.next() {
-            Ok(None) => return Ok(None),
+            Ok(None) => return Ok(self.lost(record)?.map(Err)),
             Ok(Some(row)) => self.record_of(row, record),
             Err(error) => Err(error),
         };
@@ -441,7 +462,7 @@ impl Book<'_> {
     }
 
     fn entries(&self, record: RecordId) -> Sql<Result<Vec<EntryColumns>, RecordError>> {
-        let sql = const_format(ENTRY, "event WHERE operation = ? ORDER BY seq");
+        let sql = format!("SELECT {ENTRY} FROM event WHERE operation = ? ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query([record.to_string()])?;
         let mut entries: Vec<EntryColumns> = Vec::new();
@@ -466,10 +487,10 @@ impl Book<'_> {
         let sql = "INSERT INTO operation (id, operation_id, name, queue, code_version, safety, policy, \
              rules, args_fp, keep_ns, deadline_ns, state, phase, attempt, released, crashes, deferrals, \
              hints, logical_elapsed_ns, planned_ns, due_at, due_reason, lease_epoch, lease_owner, \
-             lease_until, stop_reason, stop_text, last_error, seq, sum, created_at, updated_at, \
-             expires_at, args) \
+             lease_until, stop_reason, stop_text, last_error, seq, sum, row_sum, created_at, \
+             updated_at, expires_at, args) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0, 0, 0, 0, 0, NULL, \
-             ?15, NULL, ?16, ?17, ?18, NULL, NULL, NULL, ?19, ?20, ?21, ?21, NULL, ?22)";
+             ?15, NULL, ?16, ?17, ?18, NULL, NULL, NULL, ?19, ?20, ?21, ?22, ?22, NULL, ?23)";
         let held = head.lease.held;
         self.execute(
             sql,
@@ -494,6 +515,7 @@ impl Book<'_> {
                 held.map(|(_, until)| until.as_nanos()),
                 head.seq,
                 head.sum.as_bytes(),
+                row::sum_of(head),
                 head.created_at.as_nanos(),
                 arguments.json(),
             ],
@@ -506,7 +528,7 @@ impl Book<'_> {
              crashes = ?6, deferrals = ?7, hints = ?8, logical_elapsed_ns = ?9, planned_ns = ?10, \
              due_at = ?11, due_reason = ?12, lease_epoch = ?13, lease_owner = ?14, lease_until = ?15, \
              stop_reason = ?16, stop_text = ?17, last_error = ?18, seq = ?19, sum = ?20, \
-             updated_at = ?21, expires_at = ?22, result = coalesce(?23, result) WHERE id = ?1";
+             row_sum = ?21, updated_at = ?22, expires_at = ?23, result = coalesce(?24, result) WHERE id = ?1";
         let held = head.lease.held;
         self.execute(
             sql,
@@ -531,6 +553,7 @@ impl Book<'_> {
                 head.last_error,
                 head.seq,
                 head.sum.as_bytes(),
+                row::sum_of(head),
                 head.updated_at.as_nanos(),
                 head.expires_at().map(Timestamp::as_nanos),
                 result,
@@ -541,7 +564,7 @@ impl Book<'_> {
 
     fn update_lease(&self, head: &Head) -> Sql<()> {
         let sql = "UPDATE operation SET state = ?2, lease_epoch = ?3, lease_owner = ?4, \
-             lease_until = ?5 WHERE id = ?1";
+             lease_until = ?5, row_sum = ?6 WHERE id = ?1";
         let held = head.lease.held;
         self.execute(
             sql,
@@ -551,6 +574,7 @@ impl Book<'_> {
                 count(head.lease.epoch),
                 held.map(|(holder, _)| holder.to_string()),
                 held.map(|(_, until)| until.as_nanos()),
+                row::sum_of(head),
             ],
         )
         .map(drop)
@@ -601,10 +625,6 @@ impl Book<'_> {
     }
 }
 
-fn const_format(columns: &str, rest: &str) -> String {
-    format!("SELECT {columns} FROM {rest}")
-}
-
 /// Whether each entry is as it was written.
 fn verify(record: RecordId) -> impl FnOnce(Vec<EntryColumns>) -> Result<(), RecordError> {
     move |entries| {
@@ -623,4 +643,37 @@ fn damaged(record: RecordId, what: &str) -> RecordError {
 
 fn at_most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::migrations;
+
+    #[test]
+    fn what_is_asked_for_often_is_found_by_an_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrations::migrate(&connection).unwrap();
+        for (sql, index) in [
+            (DUE, "USING INDEX operation_due (queue=? AND (due_at,id)>(?,?) AND due_at<?)"),
+            (
+                LOST,
+                "USING COVERING INDEX operation_leased ((lease_until,id)>(?,?) AND lease_until<?)",
+            ),
+            (EXPIRED, "USING INDEX operation_expired (expires_at<?)"),
+            (EXPIRED_KEYS, "USING COVERING INDEX idempotency_expired (expires_at<?)"),
+        ] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            for number in 1..=statement.parameter_count() {
+                statement.raw_bind_parameter(number, 1).unwrap();
+            }
+            let mut rows = statement.raw_query();
+            let mut plan = String::new();
+            while let Some(row) = rows.next().unwrap() {
+                plan += &format!("{}\n", row.get::<_, String>(3).unwrap());
+            }
+            assert!(plan.contains(index), "{sql}\n{plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+        }
+    }
 }

@@ -126,7 +126,6 @@ pub(crate) fn connect(
             patiently(&mut || {
                 let pragma = "PRAGMA journal_mode = wal";
                 mode = connection.query_row(pragma, [], |row| row.get(0))?;
-                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
                 Ok(())
             })?;
             if mode != "wal" {
@@ -158,6 +157,10 @@ fn settle(connection: &Connection, access: Access) -> Sql<()> {
     connection.pragma_update(None, "trusted_schema", false)?;
     // In KiB where it is negative.
     connection.pragma_update(None, "cache_size", -16_384)?;
+    if access != Access::ReadOnly {
+        // It is a store: the last one that closes it empties its log.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    }
     if access == Access::Write {
         const LOG_BYTES: i64 = 64 << 20;
         let pragma = format!("PRAGMA journal_size_limit = {LOG_BYTES}");

@@ -9,6 +9,8 @@ mod network;
 mod place;
 mod reader;
 mod row;
+#[cfg(any(doc, doctest))]
+pub mod schema;
 mod session;
 mod store;
 mod task;

@@ -46,6 +46,12 @@ impl Place {
                      `PRAGMA integrity_check`, and restore it from a backup"
                 ),
             },
+            Some(ErrorCode::SystemIoFailure) => StoreError::Failed {
+                store,
+                why: format!(
+                    "{error}; look at the disk, at quotas, and at limits of a file's size"
+                ),
+            },
             _ => StoreError::Failed { store, why: error.to_string() },
         }
     }

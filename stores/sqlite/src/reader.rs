@@ -22,8 +22,9 @@ pub(crate) enum ReaderMessage {
         waiter: oneshot::Sender<()>,
         held: oneshot::Sender<Duration>,
     },
-    /// Nothing is read any more. Those who wait are told so.
-    End,
+    /// Nothing is read any more, and those who wait are told so. Called once the
+    /// file is closed.
+    End(Box<dyn FnOnce() + Send>),
 }
 
 pub(crate) struct Reader {
@@ -61,7 +62,10 @@ impl Reader {
                     let left = self.look_at(&[record]);
                     let _ = held.send(left.unwrap_or_default());
                 }
-                Some(ReaderMessage::End) => return,
+                Some(ReaderMessage::End(closed)) => {
+                    drop(self);
+                    return closed();
+                }
                 None => {}
             }
             if self.looked.elapsed() >= LOOK {

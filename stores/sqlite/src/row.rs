@@ -11,15 +11,16 @@ use retry_core::record::{
 use retry_core::{OperationId, Policy, Safety};
 use rusqlite::types::{FromSql, Type};
 use rusqlite::{Error, Row};
+use sha2::{Digest as _, Sha256};
 
 /// What [`head`] reads, in order.
 pub(crate) const HEAD: &str = "id, operation_id, queue, code_version, safety, policy, rules, args_fp, \
      keep_ns, phase, attempt, released, crashes, deferrals, hints, logical_elapsed_ns, planned_ns, \
      due_at, due_reason, lease_epoch, lease_owner, lease_until, stop_reason, stop_text, last_error, \
-     seq, sum, created_at, updated_at, name, state, expires_at";
+     seq, sum, created_at, updated_at, name, state, deadline_ns, expires_at, row_sum";
 
 /// How many columns these are.
-pub(crate) const HEAD_LEN: usize = 32;
+pub(crate) const HEAD_LEN: usize = 34;
 
 /// What [`entry`] reads, in order.
 pub(crate) const ENTRY: &str = "seq, at, epoch, attempt, kind, body, sum";
@@ -105,9 +106,12 @@ pub(crate) fn head(row: &Row<'_>, policies: &Policies) -> Result<Head, Error> {
     // What the columns before already say, for queries.
     columns.expect(head.operation.name())?;
     columns.expect(head.state())?;
-    let expires_at: Option<i64> = columns.take()?;
-    if expires_at != head.expires_at().map(Timestamp::as_nanos) {
-        return Err(columns.wrong(Type::Integer, "it does not follow from the other columns"));
+    columns.expect_number(Some(nanos(head.policy.get_deadline())))?;
+    columns.expect_number(head.expires_at().map(Timestamp::as_nanos))?;
+    if columns.take::<[u8; 16]>()? != sum_of(&head) {
+        return Err(
+            columns.wrong(Type::Blob, "the queue, the lease or the time to keep is another")
+        );
     }
     Ok(head)
 }
@@ -124,6 +128,24 @@ pub(crate) fn entry(row: &Row<'_>) -> Result<EntryColumns, Error> {
         body: columns.take()?,
         sum: Checksum::from_bytes(columns.take()?),
     })
+}
+
+/// Over what no entry tells. The rest of the head is what the entries fold to.
+pub(crate) fn sum_of(head: &Head) -> [u8; 16] {
+    let mut hasher = Sha256::new();
+    let mut number = |number: i64| hasher.update(number.to_be_bytes());
+    number(nanos(head.keep));
+    number(count(head.lease.epoch));
+    number(head.lease.held.map_or(-1, |(_, until)| until.as_nanos()));
+    let holder = head.lease.held.map(|(holder, _)| holder.to_string());
+    for text in [holder.as_deref(), Some(head.queue.as_str()), head.code_version.as_deref()] {
+        // Its length, so that no two lists of texts are alike.
+        hasher.update(text.map_or(-1, |text| text.len() as i64).to_be_bytes());
+        hasher.update(text.unwrap_or_default());
+    }
+    let mut sum = [0; 16];
+    sum.copy_from_slice(&hasher.finalize()[..16]);
+    sum
 }
 
 /// The words for a row that holds what it cannot hold; `None` for any other
@@ -232,6 +254,13 @@ impl Columns<'_> {
             let is_it = found == text;
             is_it.then_some(()).ok_or("it does not follow from the other columns")
         })
+    }
+
+    fn expect_number(&mut self, number: Option<i64>) -> Result<(), Error> {
+        let is_it = self.take::<Option<i64>>()? == number;
+        is_it
+            .then_some(())
+            .ok_or_else(|| self.wrong(Type::Integer, "it does not follow from the other columns"))
     }
 
     /// About the column before.

@@ -311,9 +311,12 @@ impl Shared {
                 let _ = writer.send(WriterMessage::Close(closed));
             }
             (Some(writer), None) => drop(writer),
-            // Nothing is written behind it.
-            (None, _) if self.is_read_only => {
-                let _ = reader.map(|reader| reader.send(ReaderMessage::End));
+            // There is no writer that ends it.
+            (None, closed) if self.is_read_only => {
+                let tell = move || {
+                    let _ = closed.map(|closed| closed.send(Ok(())));
+                };
+                let _ = reader.map(|reader| reader.send(ReaderMessage::End(Box::new(tell))));
             }
             (None, _) => {}
         }

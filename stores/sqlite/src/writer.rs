@@ -2,7 +2,7 @@
 //! commit.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use futures_channel::oneshot;
 use retry_core::store::StoreError;
@@ -45,7 +45,10 @@ impl Writer {
             closing.extend(group.closing);
         }
         self.session.sign_out();
-        let _ = self.reader.send(ReaderMessage::End);
+        let (closed, is_closed) = mpsc::channel::<()>();
+        let _ = self.reader.send(ReaderMessage::End(Box::new(move || drop(closed))));
+        // Closed last, this connection empties the log.
+        let _ = is_closed.recv();
         drop(self);
         for closed in closing {
             let _ = closed.send(Ok(()));

@@ -38,6 +38,7 @@ CREATE TABLE operation (
   last_error         TEXT,
   seq                INTEGER NOT NULL,
   sum                BLOB    NOT NULL,
+  row_sum            BLOB    NOT NULL,
   created_at         INTEGER NOT NULL,
   updated_at         INTEGER NOT NULL,
   expires_at         INTEGER,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use retry_core::key::ToKey as _;
 use retry_core::record::{Arguments, Fence, Head, Holder, New, RecordId};
-use retry_core::store::{Enqueued, Store};
+use retry_core::store::{Claimed, Due, Enqueued, Store};
 use retry_core::{OperationId, Policy, Safety};
 use retry_sqlite::SqliteStore;
 
@@ -87,4 +87,10 @@ pub(crate) fn enqueue(store: &SqliteStore, new: New) -> Head {
         Enqueued::New(head) => *head,
         Enqueued::Existing(record) => panic!("it is there: {record:?}"),
     }
+}
+
+/// What is due in the queue `mail`.
+pub(crate) fn claim(store: &SqliteStore, limit: usize) -> Vec<Claimed> {
+    let due = Due { queue: "mail".to_owned(), limit, holder: Holder::new(), lease: LEASE };
+    wait(store.claim(due)).unwrap()
 }
