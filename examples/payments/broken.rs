@@ -1,8 +1,8 @@
 //! What not to do.
 
 use retry_core::{Stopped, retryable};
+use retry_examples::gateway::Receipt;
 
-use crate::gateway::Receipt;
 use crate::service::{Order, PayError, Payments};
 
 impl Payments {

@@ -3,7 +3,6 @@
 
 mod args;
 mod broken;
-mod gateway;
 mod report;
 mod run;
 mod service;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use retry_core::observe::Event;
 use retry_core::{Decision, OperationId};
+use retry_examples::gateway::Summary;
 use serde::Serialize;
 
-use crate::gateway::Summary;
 use crate::timeline::asked;
 
 /// A run in numbers. As JSON it has the fields that are about charges.

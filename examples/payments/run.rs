@@ -3,15 +3,16 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use futures::stream::{self, Stream, StreamExt};
 use reqwest::Client;
 use retry_core::observe::{Event, Recorder};
 use retry_core::{OperationId, Retrier};
+use retry_examples::gateway::{self, Directory, Label};
 use tokio::sync::Semaphore;
 
 use crate::args::{Args, Broken};
-use crate::gateway::{self, Directory, Label};
 use crate::report::{Report, Tallies};
 use crate::service::{Order, Payments};
 use crate::timeline::Timeline;
@@ -28,7 +29,7 @@ const ORDERS_AN_ACCOUNT: u32 = 4;
 /// # Errors
 /// No port could be bound, no client built, or nothing printed.
 pub(crate) async fn run(args: &Args) -> Result<Report, Box<dyn Error>> {
-    let gateway = gateway::start(args.seed).await?;
+    let gateway = gateway::start(args.seed, Duration::ZERO).await?;
     let shop = Shop {
         args: *args,
         client: Client::builder().no_proxy().build()?,

@@ -4,9 +4,8 @@
 use reqwest::{Client, StatusCode};
 use retry_core::reqwest::SendError;
 use retry_core::{Classify, Retrier, Stopped, retryable};
+use retry_examples::gateway::{Balance, Directory, Label, Receipt};
 use serde::Serialize;
-
-use crate::gateway::{Balance, Directory, Label, Receipt};
 
 #[derive(Debug, thiserror::Error, Classify)]
 pub(crate) enum PayError {

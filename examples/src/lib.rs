@@ -1,1 +1,3 @@
-//! Support for the examples.
+//! Support for the examples: the other side that they call.
+
+pub mod gateway;

@@ -38,6 +38,7 @@ pub(crate) fn run() -> Result<()> {
 /// What an example is told where its defaults would take long.
 fn arguments(example: &str) -> &'static [&'static str] {
     match example {
+        "durable" => &["--orders", "60", "--kills", "8"],
         "payments" => &["--orders", "60"],
         _ => &[],
     }

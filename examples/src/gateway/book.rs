@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 /// The payload of `POST /charges`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Charge {
-    pub(crate) order: String,
-    pub(crate) account: String,
+pub struct Charge {
+    /// What is charged.
+    pub order: String,
+    /// Who pays.
+    pub account: String,
     /// In cents.
-    pub(crate) amount: u64,
+    pub amount: u64,
 }
 
 /// What the book knows about a key when a call comes with it.
@@ -28,13 +30,14 @@ pub(crate) enum Opening {
 /// The book, shared by all connections. One key is booked once; two keys for
 /// one order are booked twice, because nobody can see that they are one.
 #[derive(Debug, Default)]
-pub(crate) struct Book(Mutex<Pages>);
+pub struct Book(Mutex<Pages>);
 
 #[derive(Debug, Default)]
 struct Pages {
     entries: Vec<Entry>,
     keys: HashMap<String, Key>,
     labels: HashMap<String, u32>,
+    statements: BTreeMap<String, Statement>,
     charge_calls: HashMap<String, u32>,
     balance_calls: HashMap<String, u32>,
     label_calls: HashMap<String, u32>,
@@ -52,27 +55,40 @@ struct Key {
     booked: bool,
 }
 
+/// What the book says about one key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    /// The key.
+    pub key: String,
+    /// The order that came with it first.
+    pub order: String,
+    /// Whether it was charged.
+    pub charged: bool,
+    /// Each call, in the order of arrival: which attempt it said that it is.
+    pub attempts: Vec<Option<u32>>,
+}
+
 /// The book in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// Orders that a call came in for.
-    pub(crate) orders: usize,
+    pub orders: usize,
     /// Calls received at `/charges`.
-    pub(crate) calls: u64,
+    pub calls: u64,
     /// Charges booked.
-    pub(crate) booked: usize,
+    pub booked: usize,
     /// Orders booked at least once.
-    pub(crate) charged: usize,
+    pub charged: usize,
     /// Orders booked more than once.
-    pub(crate) duplicates: usize,
+    pub duplicates: usize,
     /// Calls received at `/balance`.
-    pub(crate) balance_calls: u64,
+    pub balance_calls: u64,
     /// Calls received at `/labels`.
-    pub(crate) label_calls: u64,
+    pub label_calls: u64,
     /// Parcels with a label.
-    pub(crate) labelled: usize,
+    pub labelled: usize,
     /// Parcels with more than one label.
-    pub(crate) label_duplicates: usize,
+    pub label_duplicates: usize,
 }
 
 impl Book {
@@ -89,6 +105,28 @@ impl Book {
     /// The number, from 1, of this call to label a parcel.
     pub(crate) fn label_called(&self, parcel: &str) -> u32 {
         count(&mut self.pages().label_calls, parcel)
+    }
+
+    /// Notes a call with a key, and which attempt it says that it is.
+    pub(crate) fn note(&self, key: &str, order: &str, attempt: Option<u32>) {
+        let mut pages = self.pages();
+        let statement = pages.statements.entry(key.to_owned()).or_insert_with(|| Statement {
+            key: key.to_owned(),
+            order: order.to_owned(),
+            charged: false,
+            attempts: Vec::new(),
+        });
+        statement.attempts.push(attempt);
+    }
+
+    /// What it says about each key that a call came with.
+    pub(crate) fn statements(&self) -> Vec<Statement> {
+        let pages = self.pages();
+        let is_charged = |key: &String| pages.keys.get(key).is_some_and(|key| key.booked);
+        let statements = pages.statements.iter();
+        statements
+            .map(|(key, statement)| Statement { charged: is_charged(key), ..statement.clone() })
+            .collect()
     }
 
     /// Looks a key up. The payload is compared before the work in progress.
@@ -132,7 +170,7 @@ impl Book {
 
     /// The orders that were booked, each with the keys that it was booked
     /// under: with two keys, it was booked twice.
-    pub(crate) fn charged(&self) -> BTreeMap<String, Vec<String>> {
+    pub fn charged(&self) -> BTreeMap<String, Vec<String>> {
         let mut charged: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for Entry { key, charge } in &self.pages().entries {
             charged.entry(charge.order.clone()).or_default().push(key.clone());
@@ -141,7 +179,7 @@ impl Book {
     }
 
     /// The book in numbers.
-    pub(crate) fn summary(&self) -> Summary {
+    pub fn summary(&self) -> Summary {
         let charged = self.charged();
         let pages = self.pages();
         let calls = |calls: &HashMap<String, u32>| calls.values().copied().map(u64::from).sum();

@@ -5,6 +5,7 @@
 //! | `POST /charges` | books a [`Charge`], once a key; needs `Idempotency-Key` |
 //! | `GET /balance/{account}` | what was charged to the account |
 //! | `POST /labels` | prints a label; each call prints one |
+//! | `GET /book` | what is on record, a [`Statement`] a key |
 //!
 //! The key is a structured-field string. Without one the answer is 400, with
 //! another payload than before 422, and 409 while the first call with it is
@@ -26,43 +27,52 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
+use retry_core::http::Inbound;
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 
 use book::Opening;
-pub(crate) use book::{Book, Charge, Summary};
+pub use book::{Book, Charge, Statement, Summary};
 use line::{Line, Lines};
 use script::{Act, Hint, Script};
 
 /// How long a late answer takes: longer than any client waits.
-pub(crate) const LATE: Duration = Duration::from_secs(30);
+pub const LATE: Duration = Duration::from_secs(30);
 
 /// The answer to a charge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Receipt {
-    pub(crate) order: String,
-    pub(crate) amount: u64,
+pub struct Receipt {
+    /// What was charged.
+    pub order: String,
+    /// In cents.
+    pub amount: u64,
 }
 
 /// The answer to a question for a balance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Balance {
-    pub(crate) account: String,
-    pub(crate) balance: u64,
+pub struct Balance {
+    /// Whose it is.
+    pub account: String,
+    /// In cents.
+    pub balance: u64,
 }
 
 /// The payload of `POST /labels`, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Label {
-    pub(crate) parcel: String,
+pub struct Label {
+    /// What it is for.
+    pub parcel: String,
 }
 
 /// Starts a gateway on a free loopback port. It stops when it is dropped.
 ///
+/// `pace` is the time that a call to charge takes on its way in, and again on its
+/// way out: who goes away in between does not know what was booked.
+///
 /// # Errors
 /// No port could be bound.
-pub(crate) async fn start(seed: u64) -> io::Result<Gateway> {
+pub async fn start(seed: u64, pace: Duration) -> io::Result<Gateway> {
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = TcpListener::bind(loopback).await?;
     let refused = TcpSocket::new_v4()?;
@@ -71,12 +81,13 @@ pub(crate) async fn start(seed: u64) -> io::Result<Gateway> {
     let script = Script::new(seed);
     let directory =
         Directory { addr: listener.local_addr()?, refused: refused.local_addr()?, script };
-    let desk = Desk { script, book: Arc::new(Book::default()) };
+    let desk = Desk { script, pace, book: Arc::new(Book::default()) };
     let book = Arc::clone(&desk.book);
     let router = Router::new()
         .route("/charges", post(charge))
         .route("/balance/{account}", get(balance))
         .route("/labels", post(label))
+        .route("/book", get(statements))
         .with_state(desk)
         .into_make_service_with_connect_info::<Line>();
     let server = tokio::spawn(async move { axum::serve(Lines(listener), router).await });
@@ -85,7 +96,7 @@ pub(crate) async fn start(seed: u64) -> io::Result<Gateway> {
 
 /// A running gateway.
 #[derive(Debug)]
-pub(crate) struct Gateway {
+pub struct Gateway {
     directory: Directory,
     /// Bound, so that nobody else gets the port, and never listening.
     _refused: TcpSocket,
@@ -96,7 +107,7 @@ pub(crate) struct Gateway {
 /// Where to find the gateway. Now and then it is out of date, and names an
 /// address where nobody listens.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Directory {
+pub struct Directory {
     addr: SocketAddr,
     refused: SocketAddr,
     script: Script,
@@ -104,20 +115,25 @@ pub(crate) struct Directory {
 
 impl Directory {
     /// Where this attempt, counted from 1, finds a path of the gateway.
-    pub(crate) fn url(&self, path: &str, subject: &str, attempt: u32) -> String {
+    pub fn url(&self, path: &str, subject: &str, attempt: u32) -> String {
         let stale = self.script.is_stale(subject, attempt);
         format!("http://{}{path}", if stale { self.refused } else { self.addr })
     }
 }
 
 impl Gateway {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.directory.addr
+    }
+
     /// Where to find it.
-    pub(crate) fn directory(&self) -> Directory {
+    pub fn directory(&self) -> Directory {
         self.directory
     }
 
     /// What was booked.
-    pub(crate) fn book(&self) -> &Arc<Book> {
+    pub fn book(&self) -> &Arc<Book> {
         &self.book
     }
 }
@@ -131,11 +147,12 @@ impl Drop for Gateway {
 #[derive(Clone, Debug)]
 struct Desk {
     script: Script,
+    pace: Duration,
     book: Arc<Book>,
 }
 
 async fn charge(
-    State(Desk { script, book }): State<Desk>,
+    State(Desk { script, pace, book }): State<Desk>,
     ConnectInfo(line): ConnectInfo<Line>,
     headers: HeaderMap,
     Json(charge): Json<Charge>,
@@ -144,6 +161,8 @@ async fn charge(
     let Some(key) = idempotency_key(&headers) else {
         return problem(StatusCode::BAD_REQUEST, "Idempotency-Key is missing or not a string");
     };
+    book.note(&key, &charge.order, Inbound::from_headers(&headers).attempt());
+    tokio::time::sleep(pace).await;
     match book.open(&key, &charge) {
         Opening::OtherPayload => {
             return problem(StatusCode::UNPROCESSABLE_ENTITY, "the key came with another payload");
@@ -164,11 +183,17 @@ async fn charge(
         let receipt = Receipt { order: charge.order.clone(), amount: charge.amount };
         (StatusCode::CREATED, Json(receipt)).into_response()
     };
-    perform(act, &line, work).await
+    let answer = perform(act, &line, work).await;
+    tokio::time::sleep(pace).await;
+    answer
+}
+
+async fn statements(State(Desk { book, .. }): State<Desk>) -> Json<Vec<Statement>> {
+    Json(book.statements())
 }
 
 async fn balance(
-    State(Desk { script, book }): State<Desk>,
+    State(Desk { script, book, .. }): State<Desk>,
     ConnectInfo(line): ConnectInfo<Line>,
     Path(account): Path<String>,
 ) -> Response {
@@ -181,7 +206,7 @@ async fn balance(
 }
 
 async fn label(
-    State(Desk { script, book }): State<Desk>,
+    State(Desk { script, book, .. }): State<Desk>,
     ConnectInfo(line): ConnectInfo<Line>,
     Json(label): Json<Label>,
 ) -> Response {

@@ -16,7 +16,7 @@ struct Caller {
 impl Caller {
     async fn new() -> Self {
         let client = Client::builder().timeout(PATIENT).no_proxy().build().unwrap();
-        Self { gateway: start(SEED).await.unwrap(), client }
+        Self { gateway: start(SEED, Duration::ZERO).await.unwrap(), client }
     }
 
     async fn charge(&self, order: &str, key: &str) -> reqwest::Result<Response> {
@@ -219,12 +219,47 @@ async fn a_balance_is_what_was_booked() {
     assert_eq!(balance, Balance { account, balance: 0 });
 }
 
+#[tokio::test]
+async fn the_book_says_which_attempts_came_with_a_key() {
+    let caller = Caller::new().await;
+    let order = caller.order(&[fail(503, Hint::None, true), Act::Work]);
+    let declined = caller.order(&[Act::Decline]);
+    let url = caller.url("/charges");
+    for (order, key, attempt) in
+        [(&order, "b", Some("1")), (&declined, "a", Some("1")), (&order, "b", Some("3"))]
+            .into_iter()
+            .chain([(&declined, "a", None), (&order, "b", Some("2"))])
+    {
+        let charge = Charge { order: order.clone(), account: "ada".to_owned(), amount: 250 };
+        let request = caller.client.post(&url).json(&charge);
+        let request = request.header("idempotency-key", format!("\"{key}\""));
+        let request = attempt.into_iter().fold(request, |request, attempt| {
+            request.header(retry_core::http::RETRY_ATTEMPT, attempt)
+        });
+        request.send().await.unwrap();
+    }
+    let book = caller.client.get(caller.url("/book")).send().await.unwrap();
+    let statement = |key: &str, order: String, charged, attempts: &[Option<u32>]| Statement {
+        key: key.to_owned(),
+        order,
+        charged,
+        attempts: attempts.to_vec(),
+    };
+    assert_eq!(
+        book.json::<Vec<Statement>>().await.unwrap(),
+        [
+            statement("a", declined, false, &[Some(1), None]),
+            statement("b", order, true, &[Some(1), Some(3), Some(2)]),
+        ]
+    );
+}
+
 /// The loop that one writes without the library, against the whole script.
 #[tokio::test]
 async fn keys_decide_whether_repeating_is_safe() {
     for fresh_keys in [false, true] {
         let client = Client::builder().timeout(PATIENT / 4).no_proxy().build().unwrap();
-        let caller = &Caller { gateway: start(SEED).await.unwrap(), client };
+        let caller = &Caller { gateway: start(SEED, Duration::ZERO).await.unwrap(), client };
         let orders = stream::iter((0..300).map(|number| format!("order-{number}")));
         orders
             .for_each_concurrent(100, |order| async move {

@@ -1,0 +1,81 @@
+//! The service's process: made to be killed.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+use reqwest::Client;
+use retry_core::Retrier;
+use retry_core::record::Finality;
+use retry_core::store::MemoryStore;
+use retry_sqlite::SqliteStore;
+use serde::{Deserialize, Serialize};
+
+use crate::service::{Order, Payments};
+
+/// How long an operation is held without a sign of life. So long after a kill
+/// nobody goes on with what was under way.
+const LEASE: Duration = Duration::from_millis(300);
+
+/// How many orders are worked on at a time.
+const COUNTERS: usize = 16;
+
+/// What the worker says, a line each.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Said {
+    /// The store is open.
+    Open,
+    /// A customer has an answer.
+    Answered(Answer),
+}
+
+/// What a customer is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// The number of the order.
+    pub(crate) order: u32,
+    /// The reason, where it was not charged.
+    pub(crate) stopped: Option<String>,
+}
+
+/// The worker's process: charges the orders whose numbers it reads, and says what
+/// came of each.
+///
+/// # Errors
+/// The store cannot be opened, or nothing read or printed.
+pub(crate) async fn work(gateway: &str, store: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    let retries = Retrier::builder().lease(LEASE);
+    let retries = match store {
+        Some(path) => retries.store(SqliteStore::open(path)?),
+        None => retries.store(MemoryStore::new()),
+    };
+    let client = Client::builder().no_proxy().build()?;
+    let payments = Payments { client, gateway: gateway.to_owned(), retries: retries.build() };
+    say(&Said::Open)?;
+
+    let orders = io::stdin().lines().map(|line| Ok(line?.parse()?));
+    let orders = orders.collect::<Result<Vec<u32>, Box<dyn Error>>>()?;
+    let answers = stream::iter(orders).map(|order| answer(&payments, order));
+    let answers = answers.buffer_unordered(COUNTERS).filter_map(async |answer| answer);
+    answers.map(Ok).try_for_each(async |answer| say(&Said::Answered(answer))).await?;
+    Ok(())
+}
+
+/// `None` where the same call goes on: the customer asks again.
+async fn answer(payments: &Payments, order: u32) -> Option<Answer> {
+    match payments.charge(&Order::number(order)).await {
+        Ok(_) => Some(Answer { order, stopped: None }),
+        Err(stopped) if stopped.reason().finality() == Finality::Resumable => None,
+        Err(stopped) => Some(Answer { order, stopped: Some(stopped.reason().to_string()) }),
+    }
+}
+
+fn say(said: &Said) -> io::Result<()> {
+    let mut line = serde_json::to_string(said)?;
+    line.push('\n');
+    // At once, and in one piece.
+    io::stdout().write_all(line.as_bytes())
+}
