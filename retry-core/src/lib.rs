@@ -11,6 +11,7 @@
 //! [`reqwest`]: crate::reqwest
 //! [`retryable`]: macro@crate::retryable
 //! [`within`]: crate::within()
+//! [durable]: crate::guide::durable
 //! [limits]: crate::guide::limits
 //! [migration]: crate::guide::migration
 //! [results_and_effects]: crate::guide::results_and_effects
