@@ -19,7 +19,7 @@ use crate::key::{IdempotencyKey, ToKey};
 use crate::observe::contain;
 use crate::policy::PolicyError;
 use crate::record::{
-    Arguments, Change, Ended, Event, Head, New, Phase, Record, RecordError, Refused,
+    Arguments, Change, Ended, Event, Head, New, Phase, Record, RecordError, RecordId, Refused,
 };
 use crate::retrier::{Keeping, Retrier};
 use crate::run::{Admission, Failed, Halt, Run, Spec, deferral_of};
@@ -249,8 +249,8 @@ impl<T, E> DurableRun<'_, T, E> {
             if let Some(done) = self.recorded(&record) {
                 return Some(done);
             }
-            let (id, epoch) = (record.head().record, record.head().lease.epoch);
-            let claim = Claim::taken_over(store, id, epoch, &self.keeping, self.run.clock());
+            let (id, epoch) = (record.head().record, record.head().lease.epoch.saturating_add(1));
+            let claim = Claim::new(store, id, epoch, &self.keeping, self.run.clock());
             let take_over = claim.take_over();
             self.claim = Some(claim);
             let taken = first(store.commit(vec![take_over]).await);
@@ -385,7 +385,7 @@ impl<T, E> DurableRun<'_, T, E> {
         let (Some(store), Some(arguments)) = (self.keeping.store.clone(), self.given.kept()) else {
             return Err(self.run.stop(Stop::invalid(PolicyError::NoStore)));
         };
-        let claim = Claim::first(&store, &self.keeping, self.run.clock());
+        let claim = Claim::new(&store, RecordId::new(), 1, &self.keeping, self.run.clock());
         let new = New {
             record: claim.record(),
             operation: self.run.id(),

@@ -26,7 +26,7 @@ use std::time::Duration;
 #[cfg_attr(feature = "durable", serde(rename_all = "snake_case"))]
 pub enum Hint {
     /// Wait at least this long, counted from the receipt of the answer.
-    #[cfg_attr(feature = "durable", serde(rename = "wait_ns", with = "crate::record::nanos"))]
+    #[cfg_attr(feature = "durable", serde(rename = "wait_ns", with = "crate::nanos::span"))]
     Wait(Duration),
     /// Do not retry at all.
     DoNotRetry,

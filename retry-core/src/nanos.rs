@@ -79,3 +79,43 @@ impl std::fmt::Debug for Nanos {
         f.pad(&format!("{:?}", self.duration()))
     }
 }
+
+/// Durations in records: whole nanoseconds.
+#[cfg(feature = "durable")]
+pub(crate) mod span {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Nanos;
+
+    pub(crate) fn serialize<S: Serializer>(
+        span: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        Nanos::from_duration(*span).get().serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_nanos)
+    }
+
+    pub(crate) mod optional {
+        use super::{Deserialize, Deserializer, Duration, Nanos, Serialize, Serializer};
+
+        pub(crate) fn serialize<S: Serializer>(
+            span: &Option<Duration>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            span.map(|span| Nanos::from_duration(span).get()).serialize(serializer)
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Duration>, D::Error> {
+            Option::<u64>::deserialize(deserializer).map(|span| span.map(Duration::from_nanos))
+        }
+    }
+}

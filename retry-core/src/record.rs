@@ -21,7 +21,6 @@ pub use change::{Applied, Change, Fence, Refused};
 pub use checksum::Checksum;
 pub use entry::{Entry, EntryColumns};
 pub use error::RecordError;
-pub(crate) use event::nanos;
 pub use event::{DelayChosen, Ended, Event, Finality};
 pub use fingerprint::{Arguments, Fingerprint};
 pub use head::{Head, Lease, New, Phase, StopText};

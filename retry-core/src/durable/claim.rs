@@ -37,23 +37,8 @@ struct Beat {
 const BEATS: u32 = 3;
 
 impl Claim {
-    /// Of a record that is about to exist.
-    pub(super) fn first(store: &Arc<dyn Store>, keeping: &Keeping, clock: &ClockHandle) -> Self {
-        Self::new(store, RecordId::new(), 1, keeping, clock)
-    }
-
-    /// Of a record whose last claim was this.
-    pub(super) fn taken_over(
-        store: &Arc<dyn Store>,
-        record: RecordId,
-        epoch: u64,
-        keeping: &Keeping,
-        clock: &ClockHandle,
-    ) -> Self {
-        Self::new(store, record, epoch.saturating_add(1), keeping, clock)
-    }
-
-    fn new(
+    /// The `epoch`-th claim of the record.
+    pub(super) fn new(
         store: &Arc<dyn Store>,
         record: RecordId,
         epoch: u64,

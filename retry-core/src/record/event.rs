@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Fingerprint;
 use crate::classify::Failure;
 use crate::decide::{Decision, Situation, Wait};
+use crate::nanos::span;
 use crate::policy::Policy;
 use crate::safety::Safety;
 use crate::stop::{Stop, StopReason};
@@ -39,7 +40,7 @@ pub enum Event {
         /// Its number, from 1.
         attempt: u32,
         /// When.
-        #[serde(rename = "elapsed_ns", with = "nanos")]
+        #[serde(rename = "elapsed_ns", with = "span")]
         elapsed: Duration,
     },
     /// The body is done, cut, or gone.
@@ -47,7 +48,7 @@ pub enum Event {
         /// Its number.
         attempt: u32,
         /// When.
-        #[serde(rename = "elapsed_ns", with = "nanos")]
+        #[serde(rename = "elapsed_ns", with = "span")]
         elapsed: Duration,
         /// How it ended.
         ended: Ended,
@@ -66,12 +67,12 @@ pub enum Event {
     /// The attempt may not start yet, and none is counted.
     Deferred {
         /// When.
-        #[serde(rename = "elapsed_ns", with = "nanos")]
+        #[serde(rename = "elapsed_ns", with = "span")]
         elapsed: Duration,
         /// Who refused.
         reason: StopReason,
         /// Until when.
-        #[serde(rename = "until_ns", with = "nanos")]
+        #[serde(rename = "until_ns", with = "span")]
         until: Duration,
         /// What held around the operation.
         #[serde(default, skip_serializing_if = "is_usual")]
@@ -80,7 +81,7 @@ pub enum Event {
     /// A stop that was answered and is not final: the same call goes on.
     Parked {
         /// When.
-        #[serde(rename = "elapsed_ns", with = "nanos")]
+        #[serde(rename = "elapsed_ns", with = "span")]
         elapsed: Duration,
         /// Why.
         reason: StopReason,
@@ -90,7 +91,7 @@ pub enum Event {
         #[serde(
             default,
             rename = "start_ns",
-            with = "nanos::optional",
+            with = "span::optional",
             skip_serializing_if = "Option::is_none"
         )]
         start: Option<Duration>,
@@ -101,7 +102,7 @@ pub enum Event {
     /// Somebody goes on with it. Charges the time in which nobody did.
     Resumed {
         /// From the last entry to now by the calendar, at most what was left.
-        #[serde(rename = "charged_ns", with = "nanos")]
+        #[serde(rename = "charged_ns", with = "span")]
         charged: Duration,
     },
     /// Whoever held it did not extend its lease.
@@ -120,7 +121,7 @@ pub enum Event {
     /// A stop that is final.
     Dead {
         /// When.
-        #[serde(rename = "elapsed_ns", with = "nanos")]
+        #[serde(rename = "elapsed_ns", with = "span")]
         elapsed: Duration,
         /// Why.
         reason: StopReason,
@@ -133,7 +134,7 @@ pub enum Event {
     /// A person decides.
     ReviewOpened {
         /// When.
-        #[serde(rename = "elapsed_ns", with = "nanos")]
+        #[serde(rename = "elapsed_ns", with = "span")]
         elapsed: Duration,
         /// Why.
         reason: StopReason,
@@ -168,26 +169,26 @@ pub struct DelayChosen {
     /// The attempt that failed.
     pub attempt: u32,
     /// The longest computed delay after it.
-    #[serde(rename = "ceiling_ns", with = "nanos")]
+    #[serde(rename = "ceiling_ns", with = "span")]
     pub ceiling: Duration,
     /// The operation's draw.
     pub unit: u32,
     /// The delay that the backoff gave.
-    #[serde(rename = "computed_ns", with = "nanos")]
+    #[serde(rename = "computed_ns", with = "span")]
     pub computed: Duration,
     /// The wait that the other side asked for.
     #[serde(
         default,
         rename = "hint_ns",
-        with = "nanos::optional",
+        with = "span::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub hint: Option<Duration>,
     /// The delay that is slept.
-    #[serde(rename = "delay_ns", with = "nanos")]
+    #[serde(rename = "delay_ns", with = "span")]
     pub delay: Duration,
     /// When the next attempt starts.
-    #[serde(rename = "start_ns", with = "nanos")]
+    #[serde(rename = "start_ns", with = "span")]
     pub start: Duration,
 }
 
@@ -329,43 +330,4 @@ impl fmt::Display for Ended {
 
 fn is_usual(situation: &Situation) -> bool {
     *situation == Situation::new()
-}
-
-/// Durations as whole nanoseconds.
-pub(crate) mod nanos {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::nanos::Nanos;
-
-    pub(crate) fn serialize<S: Serializer>(
-        span: &Duration,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        Nanos::from_duration(*span).get().serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Duration, D::Error> {
-        u64::deserialize(deserializer).map(Duration::from_nanos)
-    }
-
-    pub(crate) mod optional {
-        use super::{Deserialize, Deserializer, Duration, Nanos, Serialize, Serializer};
-
-        pub(crate) fn serialize<S: Serializer>(
-            span: &Option<Duration>,
-            serializer: S,
-        ) -> Result<S::Ok, S::Error> {
-            span.map(|span| Nanos::from_duration(span).get()).serialize(serializer)
-        }
-
-        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-            deserializer: D,
-        ) -> Result<Option<Duration>, D::Error> {
-            Option::<u64>::deserialize(deserializer).map(|span| span.map(Duration::from_nanos))
-        }
-    }
 }
