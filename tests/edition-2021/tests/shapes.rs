@@ -7,8 +7,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use retry_core::clock::{Clock, VirtualClock};
+use retry_core::store::MemoryStore;
 use retry_core::{
-    non_idempotent, retryable, Classify, IdempotencyKey, Retrier, StopReason, Stopped,
+    non_idempotent, retryable, Classify, Failure, IdempotencyKey, Retrier, StopReason, Stopped,
 };
 
 #[derive(Debug, PartialEq, Classify)]
@@ -123,6 +124,34 @@ impl Found for Book<'_> {
         }
         self.call()
     }
+}
+
+/// What is kept owns nothing of `self`; an argument is called `gen`.
+impl Book<'_> {
+    #[retryable(name = "book.count", durable, key = gen, fingerprint = of.len() as u64 + gen, max_attempts = 3, deadline = "5s", with = self.retries)]
+    async fn count(&self, gen: u64, of: &str) -> Result<u32, Stopped<Fault>> {
+        let _ = (key, of);
+        self.call()
+    }
+
+    #[retryable(name = "book.once", durable, at_most_once, id = gen, classify = |_| Failure::transient().no_effect(), max_attempts = 3, deadline = "5s", with = &self.retries)]
+    async fn once(&self, gen: u64, of: &str) -> Result<usize, Stopped<Fault>> {
+        self.call()?;
+        Ok(self.print(of).await + gen as usize)
+    }
+}
+
+#[test]
+fn a_durable_operation_is_found_again() {
+    let clock = VirtualClock::new();
+    let mut book = Book::new(&["ann"]);
+    book.retries = Retrier::builder().store(MemoryStore::with_clock(clock.clone())).build();
+    let run = |future| futures::executor::block_on(clock.clone().scope(future));
+    assert_eq!([run(book.count(7, "ann")).unwrap(), run(book.count(7, "bob")).unwrap()], [3; 2]);
+    book.calls.set(0);
+    let once = || futures::executor::block_on(clock.clone().scope(book.once(7, "ann")));
+    assert_eq!([once().unwrap(), once().unwrap()], [11; 2]);
+    assert_eq!(book.calls.get(), 3);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 
 use futures::executor::block_on;
 use retry_renamed::retry_core::clock::{Clock, VirtualClock};
-use retry_renamed::retry_core::{Classify, Stopped, non_idempotent, retryable};
+use retry_renamed::retry_core::store::MemoryStore;
+use retry_renamed::retry_core::{Classify, Retrier, Stopped, non_idempotent, retryable};
 
 #[derive(Debug, Classify)]
 #[retry(transient, crate = retry_renamed::retry_core)]
@@ -25,9 +26,15 @@ async fn fail() -> Result<u32, Stopped<Busy>> {
     Err(Busy)
 }
 
+#[retryable(crate = retry_renamed::retry_core, name = "keep", durable, at_most_once, id = pages, max_attempts = 2, deadline = "5s", with = Retrier::builder().store(MemoryStore::new()).build())]
+async fn keep(pages: u32) -> Result<u32, Stopped<Busy>> {
+    Ok(print(pages).await)
+}
+
 #[test]
 fn every_macro_takes_the_longer_path() {
     let clock = VirtualClock::new();
     assert_eq!(block_on(clock.clone().scope(print_twice(2))).unwrap(), 3);
+    assert_eq!(block_on(clock.clone().scope(keep(2))).unwrap(), 2);
     assert_eq!(block_on(clock.scope(fail())).unwrap_err().attempts(), 2);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::executor::block_on;
 use retries::clock::{Clock, VirtualClock};
+use retries::store::MemoryStore;
 use retries::{Backoff, Classify, Failure, Retrier, Stopped, non_idempotent, retryable};
 
 #[derive(Debug, Classify)]
@@ -63,6 +64,12 @@ impl Service {
         self.call(9)
     }
 
+    #[retryable(crate = retries, name = "durable", durable, key = id, on_in_flight = attach, attempt, max_attempts = 3, deadline = "5s", with = self.retries)]
+    async fn durable(&mut self, id: u32) -> Result<(u32, String), Stopped<Fault>> {
+        self.call(attempt.number() + u32::from(!attempt.is_last()))
+            .map(|calls| (calls + id, key.to_string()))
+    }
+
     #[non_idempotent(crate = retries)]
     #[retryable(crate = retries, at_most_once, max_attempts = 3, deadline = "5s")]
     async fn once(&mut self) -> Result<u32, Stopped<Fault>> {
@@ -90,6 +97,16 @@ impl Store for Service {
     async fn put(&mut self, id: u32) -> Result<u32, Stopped<Fault>> {
         self.call(id).map(|calls| calls + key.to_string().len() as u32)
     }
+}
+
+#[test]
+fn a_durable_operation_is_found_again() {
+    let retries = Retrier::builder().store(MemoryStore::new()).build();
+    let mut service = Service { retries, calls: 0 };
+    let kept = run(service.durable(10)).unwrap();
+    assert_eq!((kept.0, kept.1.len()), (13, 36));
+    assert_eq!(run(service.durable(10)).unwrap(), kept);
+    assert_eq!(service.calls, 3);
 }
 
 fn run<F: Future>(future: F) -> F::Output {

@@ -4,13 +4,21 @@ struct Parcel {
     id: u64,
 }
 
+struct Client;
+
 struct Post {
     retries: Retrier,
 }
 
 impl Post {
     #[retryable(name = "post.send", durable, key = parcel.id, max_attempts = 3, deadline = "1h", with = self.retries)]
-    async fn send(&self, parcel: &Parcel, fast: bool) -> Result<String, Stopped<std::io::Error>> {
+    async fn send(
+        &self,
+        client: &Client,
+        parcel: &Parcel,
+        fast: bool,
+    ) -> Result<String, Stopped<std::io::Error>> {
+        let Client = client;
         Ok(format!("{key}, fast: {fast}"))
     }
 
