@@ -319,7 +319,7 @@ impl Applying<'_> {
         let left = self.head.policy.get_deadline().saturating_sub(self.head.elapsed);
         let charged = since.min(left);
         if was_lost {
-            self.push(Event::LeaseLost)?;
+            self.push(Event::LeaseLost {})?;
         }
         if !charged.is_zero() {
             self.push(Event::Resumed { charged })?;

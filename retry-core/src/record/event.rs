@@ -106,7 +106,8 @@ pub enum Event {
         charged: Duration,
     },
     /// Whoever held it did not extend its lease.
-    LeaseLost,
+    // With braces: a field that is not known would be let through without.
+    LeaseLost {},
     /// An attempt was charged, and its body was never polled. Its number is not
     /// used again.
     Released {
@@ -255,7 +256,7 @@ impl Event {
             Self::Deferred { .. } => "deferred",
             Self::Parked { .. } => "parked",
             Self::Resumed { .. } => "resumed",
-            Self::LeaseLost => "lease_lost",
+            Self::LeaseLost {} => "lease_lost",
             Self::Released { .. } => "released",
             Self::ResultRecorded { .. } => "result_recorded",
             Self::Dead { .. } => "dead",

@@ -374,7 +374,7 @@ impl Head {
             Event::Resumed { charged } if waits || runs => {
                 self.reach(self.elapsed.saturating_add(*charged));
             }
-            Event::LeaseLost if waits || runs => self.crashes = self.crashes.saturating_add(1),
+            Event::LeaseLost {} if waits || runs => self.crashes = self.crashes.saturating_add(1),
             Event::Released { attempt } if runs && *attempt == self.started => {
                 self.released = self.released.saturating_add(1);
                 (self.phase, self.due_at) = (Phase::Ready, at);

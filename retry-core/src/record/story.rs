@@ -185,7 +185,7 @@ impl fmt::Display for Event {
             Self::Resumed { charged } => {
                 write!(f, "taken up again: {:?} have passed, and are charged", at(*charged))
             }
-            Self::LeaseLost => f.write_str("its holder was lost, and did not extend the lease"),
+            Self::LeaseLost {} => f.write_str("its holder was lost, and did not extend the lease"),
             Self::Released { attempt } => write!(
                 f,
                 "attempt {attempt} is given back: its body never ran, and its number is not used again"

@@ -39,7 +39,7 @@ pub(super) fn a_refusal_holds_nothing_back(subject: &Subject) {
     let stale = Change::Heartbeat { fence: fence(&one), lease: LEASE };
     let illegal = Change::Append {
         fence: fence(&two),
-        events: vec![Event::LeaseLost, Event::AttemptStarted { attempt: 9, elapsed: SECOND }],
+        events: vec![Event::LeaseLost {}, Event::AttemptStarted { attempt: 9, elapsed: SECOND }],
         keeps: true,
         result: None,
     };
