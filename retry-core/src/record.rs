@@ -133,3 +133,6 @@ impl Record {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
