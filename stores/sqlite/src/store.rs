@@ -175,7 +175,7 @@ impl SqliteStore {
     }
 
     /// Asked for when this returns, whether or not the reply is waited for.
-    fn write<T: Send + 'static>(
+    pub(crate) fn write<T: Send + 'static>(
         &self,
         weight: usize,
         act: impl FnMut(&mut Book<'_>) -> Kept<T> + Send + 'static,

@@ -51,7 +51,7 @@ impl<T: Send, F: FnMut(&mut Book<'_>) -> Kept<T> + Send> Task for Asked<T, F> {
     fn answer(self: Box<Self>, ended: Result<(), StoreError>) {
         let found = self.found.unwrap_or(Err(StoreError::Closed));
         // The other side may have gone.
-        let _ = self.sender.send(ended.and_then(|()| found));
+        let _ = self.sender.send(ended.and(found));
     }
 }
 

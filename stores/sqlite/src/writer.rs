@@ -106,3 +106,80 @@ impl Group {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use futures::executor::block_on;
+    use retry_core::key::ToKey as _;
+    use retry_core::record::{Arguments, New, RecordId};
+    use retry_core::store::{Enqueued, List, Store as _, StoreError};
+    use retry_core::{OperationId, Policy, Safety};
+
+    use crate::SqliteStore;
+
+    fn operation(key: u64) -> New {
+        New {
+            record: RecordId::new(),
+            operation: OperationId::keyed("export", key.to_key("export").unwrap()),
+            safety: Safety::Keyed,
+            policy: Policy::new(5, Duration::from_secs(60)),
+            arguments: Arguments::of(&"x".repeat(1000)).unwrap(),
+            queue: String::new(),
+            code_version: None,
+            keep: Duration::ZERO,
+            held: None,
+            started: false,
+        }
+    }
+
+    /// A file that may have so many pages is SQLite's own disk that is full.
+    fn limit(store: &SqliteStore, pages: u32) {
+        let limit = store.write(0, move |book| {
+            let pragma = format!("PRAGMA max_page_count = {pages}");
+            book.connection.query_row(&pragma, [], |_| Ok(Ok(())))
+        });
+        block_on(limit).unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_and_nothing_else_is_lost() {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("retry-sqlite-full-{}-{made}", std::process::id());
+        let folder: PathBuf = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let store = SqliteStore::open(folder.join("store.db")).unwrap();
+        limit(&store, 60);
+
+        let mut kept = Vec::new();
+        let error = loop {
+            match block_on(store.enqueue(operation(kept.len() as u64))) {
+                Ok(Enqueued::New(head)) => kept.push(*head),
+                Ok(Enqueued::Existing(_)) => panic!("each key is new"),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        assert!(error.to_string().contains("no room left"), "{error}");
+        assert!(!kept.is_empty());
+        // What was asked for together fails together, or one by one.
+        let replies: Vec<_> = (1000..1010).map(|key| store.enqueue(operation(key))).collect();
+        for reply in replies {
+            assert!(matches!(block_on(reply), Err(StoreError::Full { .. })));
+        }
+        for head in &kept {
+            assert_eq!(block_on(store.read(head.record)).unwrap().unwrap().head(), head);
+        }
+        limit(&store, 10_000);
+        let next = block_on(store.enqueue(operation(kept.len() as u64))).unwrap();
+        assert!(matches!(next, Enqueued::New(_)));
+        let list = List { limit: usize::MAX, ..List::default() };
+        assert_eq!(block_on(store.list(list)).unwrap().len(), kept.len() + 1);
+        block_on(store.close()).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -16,7 +16,7 @@ CREATE TABLE operation (
   keep_ns            INTEGER NOT NULL,
   deadline_ns        INTEGER NOT NULL,
   state              TEXT    NOT NULL CHECK (state IN
-    ('ready', 'leased', 'running', 'parked', 'review', 'done', 'dead', 'cancelled')),
+    ('ready', 'leased', 'parked', 'review', 'done', 'dead', 'cancelled')),
   phase              TEXT    NOT NULL CHECK (phase IN
     ('ready', 'running', 'parked', 'review', 'done', 'dead', 'cancelled')),
   attempt            INTEGER NOT NULL,
