@@ -13,8 +13,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) orders: u32,
 
-    /// How often to kill the process at work, at most: the run ends with the last
-    /// answer.
+    /// How often to kill the process at work.
     #[arg(long, value_name = "N", default_value_t = 25)]
     pub(crate) kills: u32,
 

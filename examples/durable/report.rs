@@ -97,26 +97,28 @@ impl Report {
 
     /// Each order that is not done, with its reason.
     fn parked(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lost = 0;
+        let (mut parked, mut lost) = (0, 0);
         writeln!(f)?;
         for order in &self.audit.orders {
             let Some(record) = &order.record else { continue };
             let Some(stop) = &record.stop else { continue };
             let charged = if order.charges > 0 { "charged" } else { "" };
-            lost += usize::from(order.charges > 0);
+            (parked, lost) = (parked + 1, lost + usize::from(order.charges > 0));
             writeln!(f, "{:<10}  {:<6}  {charged:<7}  {}", order.order, record.phase, stop.text)?;
             if let Some(error) = &record.last_error {
                 writeln!(f, "{:29}the last error: {error}", "")?;
             }
         }
-        writeln!(f, "\n{lost} of these are charged: every answer that said so was lost.")
+        if parked == 0 {
+            return Ok(());
+        }
+        writeln!(f, "\n{lost} of these are charged: no answer that said so arrived.\n")
     }
 
     fn checks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Figures { duplicates, unexplained, counter_regressions, over_policy, kills, .. } =
             self.figures();
         let Audit { decisions, differences, .. } = &self.audit;
-        writeln!(f)?;
         for (what, number) in [
             ("orders charged more than once", duplicates),
             ("orders that book and record tell differently", unexplained),
@@ -135,6 +137,12 @@ impl Report {
         let losses: usize = self.records().map(|record| record.losses).sum();
         let crashes: usize = self.records().map(|record| record.crashes).sum();
         writeln!(f)?;
+        if self.store.is_none() {
+            return writeln!(
+                f,
+                "{kills} kills, and nothing is left of what was counted before them."
+            );
+        }
         writeln!(
             f,
             "{kills} kills took the process from {losses} operations, from {crashes} in the middle"
@@ -160,7 +168,7 @@ impl Report {
         };
         let (operation, store) = (&record.operation, store.display());
         writeln!(f)?;
-        writeln!(f, "The story of any of them, as of this one; `list` in its place has all:")?;
+        writeln!(f, "The story of any of them, here of the one that most happened to:")?;
         write!(f, "  cargo run -p retryctl -- explain {operation} --store {store}")
     }
 }

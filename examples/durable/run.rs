@@ -14,7 +14,6 @@ use retry_sqlite::SqliteStore;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
-use tokio::time::Instant;
 
 use crate::args::Args;
 use crate::audit::Audit;
@@ -24,6 +23,9 @@ use crate::worker::{Answer, Said};
 
 /// How many orders are asked for in one question to the store.
 const PAGE: usize = 256;
+
+/// How often customers ask again when a worker that was left alone has no answer.
+const PATIENCE: u32 = 10;
 
 /// Starts a gateway, kills workers, and compares what is recorded with the
 /// gateway's book.
@@ -37,9 +39,10 @@ pub(crate) async fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
         Some(_) => None,
     };
     let gateway = Gateway::start(args.seed).await?;
-    let mut shop = Shop { args, gateway, store, answers: BTreeMap::new(), lives: 0, kills: 0 };
+    let mut shop =
+        Shop { args, gateway, store, answers: BTreeMap::new(), lives: 0, kills: 0, fruitless: 0 };
     shop.introduce()?;
-    while shop.answers.len() < args.orders as usize {
+    while shop.kills < args.kills || shop.answers.len() < args.orders as usize {
         shop.live().await?;
     }
 
@@ -102,31 +105,33 @@ struct Shop<'a> {
     answers: BTreeMap<u32, Answer>,
     lives: u32,
     kills: u32,
+    /// Lives, up to now, in which no customer had an answer although nobody was
+    /// killed.
+    fruitless: u32,
 }
 
 impl Shop<'_> {
-    /// One life of a worker: it is asked for every order that has no answer yet, and
-    /// killed in the middle of that if there are kills left.
+    /// One life of a worker: it is asked for every order that was placed and has no
+    /// answer yet, and killed in the middle of that while there are kills left.
     async fn live(&mut self) -> Result<(), Box<dyn Error>> {
-        self.lives += 1;
-        let before = self.answers.len();
+        let Self { args, answers, .. } = self;
+        let before = answers.len();
         let mut worker = Worker::start(self.gateway.url(), self.store.as_deref())?;
-        worker
-            .ask((1..=self.args.orders).filter(|order| !self.answers.contains_key(order)))
-            .await?;
-
-        let span = (self.kills < self.args.kills).then(|| span(self.args.seed, self.lives));
-        let killed = match span {
-            None => worker.listen(&mut self.answers).await.map(|()| false)?,
-            Some(span) => worker.listen_for(span, &mut self.answers).await?,
-        };
-        if killed {
+        let orders = (1..=placed(args, self.kills)).filter(|order| !answers.contains_key(order));
+        worker.ask(orders).await?;
+        self.lives += 1;
+        if self.kills < args.kills {
+            let span = span(args.seed, self.lives);
+            worker.listen_for(span, answers).await?;
             self.kills += 1;
-        } else if self.answers.len() == before {
-            return Err("a worker ended by itself, and no customer had an answer".into());
+            return Ok(self.show(Some(span))?);
         }
-        self.show(span.filter(|_| killed))?;
-        Ok(())
+        worker.listen(answers).await?;
+        self.fruitless = if answers.len() == before { self.fruitless + 1 } else { 0 };
+        if self.fruitless > PATIENCE {
+            return Err(format!("{PATIENCE} workers in a row had no answer").into());
+        }
+        Ok(self.show(None)?)
     }
 
     fn introduce(&self) -> io::Result<()> {
@@ -146,11 +151,19 @@ impl Shop<'_> {
         }
         let end = match killed {
             Some(span) => format!("killed after {} ms", span.as_millis()),
-            None => "ended by itself".to_owned(),
+            None => "left alone".to_owned(),
         };
         let (life, answers, orders) = (self.lives, self.answers.len(), self.args.orders);
         writeln!(io::stdout(), "worker {life:>3}  {end:<20}  {answers} of {orders} answered")
     }
+}
+
+/// How many orders are placed by then: customers come from the first worker to the
+/// last.
+fn placed(args: &Args, kills: u32) -> u32 {
+    let [orders, kills, all] = [args.orders, kills, args.kills].map(u64::from);
+    let placed = (orders * (kills + 1)).div_ceil(all + 1);
+    u32::try_from(placed).unwrap_or(args.orders)
 }
 
 /// How long a worker lives, from when its store is open.
@@ -179,47 +192,51 @@ impl Worker {
         Ok(Self { process, said: BufReader::new(stdout).lines() })
     }
 
-    /// Asks for these orders, and for no more.
+    /// Asks for these orders. It waits for more until it is listened to.
     async fn ask(&mut self, orders: impl Iterator<Item = u32>) -> io::Result<()> {
-        let mut stdin = self.process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let stdin = self.process.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         let lines: String = orders.map(|order| format!("{order}\n")).collect();
         stdin.write_all(lines.as_bytes()).await
     }
 
-    /// Notes its answers until it ends.
-    async fn listen(&mut self, answers: &mut BTreeMap<u32, Answer>) -> Result<(), Box<dyn Error>> {
-        while let Some(line) = self.said.next_line().await? {
-            note(&line, answers)?;
-        }
+    /// Asks for no more, and notes its answers until it ends.
+    async fn listen(mut self, answers: &mut BTreeMap<u32, Answer>) -> Result<(), Box<dyn Error>> {
+        drop(self.process.stdin.take());
+        self.note_all(answers).await?;
         let status = self.process.wait().await?;
         if status.success() { Ok(()) } else { Err(format!("a worker failed: {status}").into()) }
     }
 
-    /// Notes its answers for so long after its store is open, then kills it, with
-    /// SIGKILL where there are signals. Whether it was still alive.
+    /// Notes its answers for so long after its store is open, then kills it: with
+    /// SIGKILL, where there are signals.
     async fn listen_for(
-        &mut self,
+        mut self,
         span: Duration,
         answers: &mut BTreeMap<u32, Answer>,
-    ) -> Result<bool, Box<dyn Error>> {
-        match self.said.next_line().await? {
-            Some(line) => note(&line, answers)?,
-            None => return self.listen(answers).await.map(|()| false),
+    ) -> Result<(), Box<dyn Error>> {
+        if let Some(line) = self.said.next_line().await? {
+            note(&line, answers)?;
         }
-        let end = Instant::now() + span;
-        let living = tokio::time::timeout_at(end, self.listen(answers)).await;
-        match living {
-            Ok(ended) => ended.map(|()| false),
-            Err(_) => {
-                self.process.start_kill()?;
-                // What it said before is said.
-                while let Some(line) = self.said.next_line().await? {
-                    note(&line, answers)?;
-                }
-                // It may have ended by itself in that moment.
-                Ok(!self.process.wait().await?.success())
-            }
+        let ended = tokio::time::timeout(span, self.note_all(answers)).await;
+        if let Ok(ended) = ended {
+            ended?;
+            return Err(format!("a worker ended by itself: {}", self.process.wait().await?).into());
         }
+        self.process.start_kill()?;
+        // What it said before is said.
+        self.note_all(answers).await?;
+        self.process.wait().await?;
+        Ok(())
+    }
+
+    async fn note_all(
+        &mut self,
+        answers: &mut BTreeMap<u32, Answer>,
+    ) -> Result<(), Box<dyn Error>> {
+        while let Some(line) = self.said.next_line().await? {
+            note(&line, answers)?;
+        }
+        Ok(())
     }
 }
 

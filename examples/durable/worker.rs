@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::stream::{self, TryStreamExt};
 use reqwest::Client;
 use retry_core::Retrier;
 use retry_core::record::Finality;
 use retry_core::store::MemoryStore;
 use retry_sqlite::SqliteStore;
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin};
 
 use crate::service::{Order, Payments};
 
@@ -20,7 +21,7 @@ use crate::service::{Order, Payments};
 const LEASE: Duration = Duration::from_millis(300);
 
 /// How many orders are worked on at a time.
-const COUNTERS: usize = 16;
+const COUNTERS: usize = 32;
 
 /// What the worker says, a line each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,8 +42,8 @@ pub(crate) struct Answer {
     pub(crate) stopped: Option<String>,
 }
 
-/// The worker's process: charges the orders whose numbers it reads, and says what
-/// came of each.
+/// The worker's process: charges the orders whose numbers it reads, until there are
+/// no more, and says what came of each.
 ///
 /// # Errors
 /// The store cannot be opened, or nothing read or printed.
@@ -56,12 +57,24 @@ pub(crate) async fn work(gateway: &str, store: Option<&Path>) -> Result<(), Box<
     let payments = Payments { client, gateway: gateway.to_owned(), retries: retries.build() };
     say(&Said::Open)?;
 
-    let orders = io::stdin().lines().map(|line| Ok(line?.parse()?));
-    let orders = orders.collect::<Result<Vec<u32>, Box<dyn Error>>>()?;
-    let answers = stream::iter(orders).map(|order| answer(&payments, order));
-    let answers = answers.buffer_unordered(COUNTERS).filter_map(async |answer| answer);
-    answers.map(Ok).try_for_each(async |answer| say(&Said::Answered(answer))).await?;
-    Ok(())
+    let lines = BufReader::new(tokio::io::stdin()).lines();
+    let answers = stream::try_unfold(lines, next_order)
+        .map_ok(async |order| Ok(answer(&payments, order).await))
+        .try_buffer_unordered(COUNTERS);
+    answers
+        .try_for_each(async |answer| {
+            Ok(answer.map_or(Ok(()), |answer| say(&Said::Answered(answer)))?)
+        })
+        .await
+}
+
+type Orders = Lines<BufReader<Stdin>>;
+
+async fn next_order(mut lines: Orders) -> Result<Option<(u32, Orders)>, Box<dyn Error>> {
+    match lines.next_line().await? {
+        Some(line) => Ok(Some((line.parse()?, lines))),
+        None => Ok(None),
+    }
 }
 
 /// `None` where the same call goes on: the customer asks again.
