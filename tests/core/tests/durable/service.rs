@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use retry_core::__private::{Backoff, DurableRun, Given, Kept, Policy, Safety, Spec};
+use retry_core::__private::{Backoff, DurableRun, Given, Kept, Policy, Safety, Spec, by_trait};
 use retry_core::clock::{Clock, VirtualClock};
 use retry_core::record::{Event, Head, Phase, Record};
 use retry_core::store::{List, MemoryStore, Store};
@@ -160,7 +160,7 @@ impl Service {
                 ran.borrow_mut().push(number);
                 future.await
             }));
-            if let Some(done) = run.turn(body).await {
+            if let Some(done) = run.judged_turn(body, |error| by_trait(error)).await {
                 break done;
             }
         }
