@@ -28,12 +28,15 @@ const LOST: &str = "SELECT lease_until, id FROM operation INDEXED BY operation_l
      WHERE lease_until <= ? AND state = 'leased' AND (lease_until, id) > (?, ?) \
      ORDER BY lease_until, id LIMIT ?";
 
-const EXPIRED: &str = "SELECT id, operation_id FROM operation INDEXED BY operation_expired \
-     WHERE state = 'done' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?";
+/// What is done and has expired, behind a place in that order.
+const EXPIRED: &str = "SELECT expires_at, id FROM operation INDEXED BY operation_expired \
+     WHERE expires_at <= ? AND state = 'done' AND (expires_at, id) > (?, ?) \
+     ORDER BY expires_at, id LIMIT ?";
 
-const EXPIRED_KEYS: &str = "DELETE FROM idempotency WHERE (scope, key) IN \
-     (SELECT scope, key FROM idempotency WHERE state = 'failed' AND expires_at <= ? \
-     ORDER BY expires_at LIMIT ?)";
+/// Whose key has expired, and is not done, behind a place in that order.
+const EXPIRED_KEYS: &str = "SELECT expires_at, operation FROM idempotency INDEXED BY idempotency_expired \
+     WHERE expires_at <= ? AND state = 'failed' AND (expires_at, operation) > (?, ?) \
+     ORDER BY expires_at, operation LIMIT ?";
 
 /// What is kept, inside a transaction.
 pub(crate) struct Book<'a> {
@@ -178,29 +181,26 @@ impl Book<'_> {
     }
 
     pub(crate) fn retain(&mut self, limit: usize) -> Kept<usize> {
-        let now = self.now.as_nanos();
-        let removed: Vec<(String, String)> = self
-            .connection
-            .prepare_cached(EXPIRED)?
-            .query_map(params![now, at_most(limit)], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Sql<_>>()?;
-        for (record, operation) in &removed {
+        let mut removed = 0;
+        self.each_earliest(Earliest::Expired, limit, |book, record| {
+            let Some(head) = book.expired(record)? else { return Ok(Visited::Damaged) };
+            let record = record.to_string();
             // Its events may go once it is gone.
-            self.execute("DELETE FROM operation WHERE id = ?", [record])?;
-            self.execute("DELETE FROM event WHERE operation = ?", [record])?;
-            self.execute("DELETE FROM review WHERE operation = ?", [record])?;
-            let operation = OperationId::from(operation.as_str());
-            if let Some(key) = operation.key() {
-                self.execute(
-                    "DELETE FROM idempotency WHERE scope = ? AND key = ? AND operation = ?",
-                    params![operation.name(), key.to_string(), record],
-                )?;
-            }
-            self.freed.extend(record.parse::<RecordId>().ok());
-        }
-        let freed =
-            self.execute(EXPIRED_KEYS, params![now, at_most(limit.saturating_sub(removed.len()))])?;
-        Ok(Ok(removed.len() + freed))
+            book.execute("DELETE FROM operation WHERE id = ?", [&record])?;
+            book.execute("DELETE FROM event WHERE operation = ?", [&record])?;
+            book.execute("DELETE FROM review WHERE operation = ?", [&record])?;
+            book.free_key(&head)?;
+            book.freed.push(head.record);
+            removed += 1;
+            Ok(Visited::Whole)
+        })?;
+        self.each_earliest(Earliest::ExpiredKeys, limit - removed, |book, record| {
+            let Some(head) = book.expired(record)? else { return Ok(Visited::Damaged) };
+            book.free_key(&head)?;
+            removed += 1;
+            Ok(Visited::Whole)
+        })?;
+        Ok(Ok(removed))
     }
 }
 
@@ -211,6 +211,10 @@ enum Earliest<'a> {
     Due(&'a str),
     /// Under a lease that is over.
     Lost,
+    /// Done, and expired.
+    Expired,
+    /// With a key that has expired, and not done.
+    ExpiredKeys,
 }
 
 enum Visited {
@@ -253,16 +257,18 @@ impl Book<'_> {
         let now = self.now.as_nanos();
         let limit = at_most(limit);
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        match which {
+        let sql = match which {
             Earliest::Due(queue) => {
                 let mut statement = self.connection.prepare_cached(DUE)?;
-                statement.query_map(params![queue, now, at, record, limit], read)?.collect()
+                let values = params![queue, now, at, record, limit];
+                return statement.query_map(values, read)?.collect();
             }
-            Earliest::Lost => {
-                let mut statement = self.connection.prepare_cached(LOST)?;
-                statement.query_map(params![now, at, record, limit], read)?.collect()
-            }
-        }
+            Earliest::Lost => LOST,
+            Earliest::Expired => EXPIRED,
+            Earliest::ExpiredKeys => EXPIRED_KEYS,
+        };
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_map(params![now, at, record, limit], read)?.collect()
     }
 
     fn apply(&mut self, Write { record, change }: &Write) -> Sql<Result<Head, Refused>> {
@@ -347,12 +353,41 @@ impl Book<'_> {
             })
             .optional()?;
         match found {
-            Some((record, expires_at)) => {
-                let is_over = expires_at.is_some_and(|at| at <= self.now.as_nanos());
-                Ok(if is_over { Ok(None) } else { record.parse().map(Some) })
-            }
+            Some((record, expires_at)) => match record.parse() {
+                Ok(record) if expires_at.is_some_and(|at| at <= self.now.as_nanos()) => {
+                    // A new operation begins: the record itself must say so too.
+                    Ok(match self.head(record)? {
+                        Ok(head) if self.is_over(&head) => Ok(None),
+                        Ok(_) => {
+                            Err(damaged(record, "its key has expired, and the record has not"))
+                        }
+                        Err(Refused::Illegal(error)) => Err(error),
+                        Err(_) => Err(damaged(record, "its key is there, and the record is not")),
+                    })
+                }
+                record => Ok(record.map(Some)),
+            },
             None => self.without_key(operation),
         }
+    }
+
+    fn is_over(&self, head: &Head) -> bool {
+        head.expires_at().is_some_and(|at| at <= self.now)
+    }
+
+    /// The head of a record that has expired by its own row too. Nothing is removed
+    /// on the word of an index alone.
+    fn expired(&self, record: RecordId) -> Sql<Option<Head>> {
+        Ok(self.head(record)?.ok().filter(|head| self.is_over(head)))
+    }
+
+    fn free_key(&self, head: &Head) -> Sql<()> {
+        let Some(key) = head.operation.key() else { return Ok(()) };
+        self.execute(
+            "DELETE FROM idempotency WHERE scope = ? AND key = ? AND operation = ?",
+            params![head.operation.name(), key.to_string(), head.record.to_string()],
+        )
+        .map(drop)
     }
 
     /// No key was found. An operation that needs one tells that it was damaged:
@@ -660,8 +695,14 @@ mod tests {
                 LOST,
                 "USING COVERING INDEX operation_leased ((lease_until,id)>(?,?) AND lease_until<?)",
             ),
-            (EXPIRED, "USING INDEX operation_expired (expires_at<?)"),
-            (EXPIRED_KEYS, "USING COVERING INDEX idempotency_expired (expires_at<?)"),
+            (
+                EXPIRED,
+                "USING COVERING INDEX operation_expired ((expires_at,id)>(?,?) AND expires_at<?)",
+            ),
+            (
+                EXPIRED_KEYS,
+                "USING COVERING INDEX idempotency_expired ((expires_at,operation)>(?,?) AND expires_at<?)",
+            ),
         ] {
             let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             for number in 1..=statement.parameter_count() {

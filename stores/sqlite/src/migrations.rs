@@ -25,7 +25,17 @@ pub(crate) enum Found {
     Foreign,
 }
 
+/// On one state of the file: another process may be making it.
 pub(crate) fn find(connection: &Connection) -> Sql<Found> {
+    connection.execute_batch("BEGIN")?;
+    let found = find_inside(connection);
+    if !connection.is_autocommit() {
+        connection.execute_batch("ROLLBACK")?;
+    }
+    found
+}
+
+fn find_inside(connection: &Connection) -> Sql<Found> {
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let version = number("PRAGMA user_version")?;
     Ok(match number("PRAGMA application_id")? {
@@ -47,7 +57,7 @@ pub(crate) fn migrate(connection: &Connection) -> Sql<Found> {
 
 fn take_steps(connection: &Connection) -> Sql<Found> {
     // Another process may have been first.
-    let found = find(connection)?;
+    let found = find_inside(connection)?;
     let version = match found {
         Found::Empty => 0,
         Found::Store(version) => version,
@@ -76,6 +86,6 @@ fn take_steps(connection: &Connection) -> Sql<Found> {
 
 fn begin(connection: &Connection) -> Sql<()> {
     let sql = "INSERT INTO meta (key, value) \
-         VALUES ('schema_version', ?), ('store_id', ?), ('clock_floor_ns', 0)";
+         VALUES ('schema_version', ?), ('store_id', ?), ('clock_floor_ns', 0), ('clock_floor_check', -1)";
     connection.execute(sql, params![VERSION, RecordId::new().to_string()]).map(drop)
 }

@@ -121,8 +121,7 @@ impl Session {
     }
 
     fn book(&self) -> Sql<Book<'_>> {
-        let sql = "SELECT value FROM meta WHERE key = 'clock_floor_ns'";
-        let floor = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        let floor = self.floor()?;
         Ok(Book {
             connection: &self.connection,
             now: self.wall.now().max(Timestamp::from_nanos(floor)),
@@ -132,9 +131,25 @@ impl Session {
         })
     }
 
+    /// The latest time that anything was written at. A damaged one would end every
+    /// lease, so it is there twice.
+    fn floor(&self) -> Sql<i64> {
+        let sql = "SELECT floor.value, ~twice.value FROM meta AS floor, meta AS twice \
+             WHERE floor.key = 'clock_floor_ns' AND twice.key = 'clock_floor_check'";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let (floor, twice): (i64, i64) =
+            statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if floor == twice {
+            return Ok(floor);
+        }
+        let what = format!("its clock is damaged: it says {floor} and {twice}; restore a backup");
+        Err(rusqlite::Error::ToSqlConversionFailure(what.into()))
+    }
+
     /// No process that shares the file goes on with an earlier time.
     fn keep_floor(&self, now: Timestamp) -> Sql<()> {
-        let sql = "UPDATE meta SET value = ?1 WHERE key = 'clock_floor_ns' AND value < ?1";
+        let sql = "UPDATE meta SET value = CASE key WHEN 'clock_floor_ns' THEN ?1 ELSE ~?1 END \
+             WHERE key IN ('clock_floor_ns', 'clock_floor_check')";
         self.connection.prepare_cached(sql)?.execute([now.as_nanos()]).map(drop)
     }
 

@@ -92,7 +92,7 @@ CREATE TABLE idempotency (
   CHECK ((state = 'open') = (expires_at IS NULL))
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX idempotency_expired ON idempotency (expires_at) WHERE state = 'failed';
+CREATE INDEX idempotency_expired ON idempotency (expires_at, operation) WHERE state = 'failed';
 
 CREATE TABLE review (
   id          TEXT    NOT NULL PRIMARY KEY,

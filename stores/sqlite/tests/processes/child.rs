@@ -53,7 +53,7 @@ fn hear() {
 fn claims(store: &SqliteStore) {
     say("ready");
     hear();
-    complete_due(store, |record| say(record));
+    complete_due(store, say);
 }
 
 pub(crate) fn complete_due(

@@ -166,6 +166,34 @@ fn what_is_missing_is_damage() {
 }
 
 #[test]
+fn nothing_expires_on_the_word_of_a_damaged_byte() {
+    for (sql, what) in [
+        (
+            "UPDATE idempotency SET expires_at = 17 WHERE state = 'done'",
+            "its key has expired, and the record has not",
+        ),
+        ("UPDATE operation SET expires_at = 17", "`expires_at`"),
+        ("UPDATE operation SET updated_at = 17", "`expires_at`"),
+        ("UPDATE meta SET value = 1 << 62 WHERE key = 'clock_floor_ns'", "its clock is damaged"),
+    ] {
+        let folder = Folder::new();
+        let records = kept(&folder);
+        let store = folder.store();
+        folder.sql(sql).unwrap();
+        let refused = wait(store.enqueue(new(keyed("done")))).unwrap_err();
+        assert!(refused.to_string().contains(what), "{sql}: {refused}");
+        assert!(matches!(wait(store.retain(10)), Ok(0) | Err(_)), "{sql}");
+        drop(store);
+        let connection = Connection::open(folder.file()).unwrap();
+        for record in records {
+            let sql = "SELECT count(*) FROM operation WHERE id = ?";
+            let id = record.head().record.to_string();
+            assert_eq!(connection.query_row(sql, [id], |row| row.get::<_, i64>(0)), Ok(1));
+        }
+    }
+}
+
+#[test]
 fn one_that_is_damaged_stands_in_the_way_of_no_other() {
     let folder = Folder::new();
     let store = folder.store();

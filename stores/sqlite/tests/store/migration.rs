@@ -83,7 +83,7 @@ fn an_upgraded_file_is_as_a_new_one() {
     for folder in [&old, &new] {
         let connection = Connection::open(folder.file()).unwrap();
         let keys: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
-        assert_eq!(keys, "clock_floor_ns,schema_version,store_id");
+        assert_eq!(keys, "clock_floor_check,clock_floor_ns,schema_version,store_id");
     }
 }
 

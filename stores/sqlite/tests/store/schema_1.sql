@@ -7,6 +7,7 @@ CREATE TABLE meta (
   key   TEXT NOT NULL PRIMARY KEY,
   value ANY  NOT NULL
 ) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES('clock_floor_check',-1790000000005000001);
 INSERT INTO meta VALUES('clock_floor_ns',1790000000005000000);
 INSERT INTO meta VALUES('schema_version',1);
 INSERT INTO meta VALUES('store_id','01M8PSNH9J000B7NK5W0JJA9RS');
@@ -131,7 +132,7 @@ CREATE TRIGGER event_is_removed_with_its_operation BEFORE DELETE ON event
 WHEN EXISTS (SELECT 1 FROM operation WHERE id = OLD.operation) BEGIN
   SELECT RAISE(ABORT, 'events are only removed with their operation');
 END;
-CREATE INDEX idempotency_expired ON idempotency (expires_at) WHERE state = 'failed';
+CREATE INDEX idempotency_expired ON idempotency (expires_at, operation) WHERE state = 'failed';
 CREATE UNIQUE INDEX review_open ON review (operation) WHERE status = 'open';
 CREATE VIEW dead_letter AS
 SELECT id, operation_id, name, queue, attempt, released, crashes,
