@@ -203,6 +203,7 @@ impl Lowered<'_> {
     fn arguments(&self, place: &impl Fn(TokenStream) -> TokenStream) -> Option<TokenStream> {
         let Durable { option, arguments, .. } = self.plan.durable.as_ref()?;
         let ours = Span::mixed_site();
+        let mut allowed = None;
         let given = match arguments {
             Arguments::Fingerprint(Set { option, value }) => {
                 let value = borrowed(place(value.to_token_stream()));
@@ -215,10 +216,14 @@ impl Lowered<'_> {
                     let argument = Ident::new("argument", ours.located_at(option.span()));
                     quote_spanned!(ours=> .#argument(#text, #value))
                 });
+                // It is used here, whatever its author calls it.
+                if names.iter().any(|name| name.unraw().to_string().starts_with('_')) {
+                    allowed = Some(quote!(#[allow(clippy::used_underscore_binding)]));
+                }
                 quote_spanned!(ours=> __retry::Given::new() #(#arguments)*)
             }
         };
-        Some(quote_spanned!(ours=> run.set_arguments(#given);))
+        Some(quote_spanned!(ours=> #allowed run.set_arguments(#given);))
     }
 
     /// `loop { … }`
@@ -240,13 +245,21 @@ impl Lowered<'_> {
         // Where rustc says "inside of this loop".
         let turn = quote_spanned!(ours.located_at(self.function.span())=> loop);
         let only = (turns == Turns::One).then(|| quote!(::core::unreachable!();));
+        let attempt = quote_spanned! {ours=>
+            let body = ::core::pin::pin!(::core::option::Option::Some(#body));
+            if let ::core::option::Option::Some(done) = #turned {
+                break done;
+            }
+        };
+        // What the body borrows is free again for the hook.
+        let attempt = match (&self.plan.durable, &hook) {
+            (Some(_), Some(_)) => quote_spanned!(ours=> { #attempt }),
+            _ => attempt,
+        };
         quote_spanned! {ours=>
             #turn {
                 #begun
-                let body = ::core::pin::pin!(::core::option::Option::Some(#body));
-                if let ::core::option::Option::Some(done) = #turned {
-                    break done;
-                }
+                #attempt
                 #hook
                 #only
             }

@@ -36,35 +36,40 @@ impl Labels {
                 break done;
             }
             let current = run.attempt();
-            let body = ::core::pin::pin(
-                ::core::option::Option::Some(
-                    (&__retry::ReturnAs::<Result<Label, Status>, PrintError>::WRITTEN)
-                        .body(async {
-                            let attempt = &current;
-                            if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
-                                <Result<
-                                    Label,
-                                    Status,
-                                > as __retry::OutcomeAs<PrintError>>::Tried,
-                            > {
-                                return output;
-                            }
-                            self.printer.print(&parcel, attempt.number()).await
-                        }),
-                ),
-            );
-            if let ::core::option::Option::Some(done) = run
-                .judged_turn(
-                    body,
-                    |error| __retry::judged(
-                        error,
-                        print_class,
-                        (&__retry::probe(error)).describe(),
-                    ),
-                )
-                .await
             {
-                break done;
+                let body = ::core::pin::pin(
+                    ::core::option::Option::Some(
+                        (&__retry::ReturnAs::<
+                            Result<Label, Status>,
+                            PrintError,
+                        >::WRITTEN)
+                            .body(async {
+                                let attempt = &current;
+                                if let ::core::option::Option::Some(output) = ::core::option::Option::None::<
+                                    <Result<
+                                        Label,
+                                        Status,
+                                    > as __retry::OutcomeAs<PrintError>>::Tried,
+                                > {
+                                    return output;
+                                }
+                                self.printer.print(&parcel, attempt.number()).await
+                            }),
+                    ),
+                );
+                if let ::core::option::Option::Some(done) = run
+                    .judged_turn(
+                        body,
+                        |error| __retry::judged(
+                            error,
+                            print_class,
+                            (&__retry::probe(error)).describe(),
+                        ),
+                    )
+                    .await
+                {
+                    break done;
+                }
             }
             {
                 let hook = ::core::pin::pin(async {

@@ -134,7 +134,8 @@ impl Default for Config {
 #[derive(Debug, Default)]
 pub struct Service {
     config: Config,
-    retries: Retrier,
+    /// Where what is kept is kept.
+    pub retries: Retrier,
     /// Calls that fail before one succeeds.
     pub failing: u32,
     calls: u32,
@@ -259,6 +260,45 @@ impl Service {
         let added = add(by, 1).await;
         self.call().map(|calls| calls + added)
     }
+
+    /// Kept.
+    ///
+    /// # Errors
+    /// The service is busy, or its retrier has no store.
+    #[retryable(
+        name = "service.kept",
+        durable,
+        key = id,
+        attempt,
+        on_in_flight = attach,
+        max_attempts = 3,
+        deadline = "5s",
+        with = self.retries
+    )]
+    pub async fn kept(&mut self, id: &str, _unused: u8) -> Result<String, Stopped<Fault>> {
+        self.call().map(|calls| format!("{key}, {calls}, {}", attempt.number()))
+    }
+
+    /// Kept, without a key.
+    ///
+    /// # Errors
+    /// The service is busy, or its retrier has no store.
+    #[retryable(
+        name = "service.kept_once",
+        durable,
+        at_most_once,
+        id = id,
+        fingerprint = (id, config.attempts),
+        error = Fault,
+        classify = |_: &Fault| Failure::transient().no_effect(),
+        before_retry = self.refresh(),
+        policy = config.policy,
+        with = self.retries
+    )]
+    pub async fn kept_once(&mut self, id: u64, config: &Config) -> Result<u32, Status> {
+        let added = add(config.attempts, 1).await;
+        self.call().map(|calls| calls + added)
+    }
 }
 
 /// Once, too.
@@ -294,6 +334,9 @@ const fn transient(_: &String) -> Class {
 pub trait Store: fmt::Debug {
     /// Puts.
     async fn put(&mut self, id: u64, text: &str) -> Result<usize, Stopped<Fault>>;
+
+    /// Puts, and is found again.
+    async fn put_kept(&mut self, id: u64, text: &str) -> Result<usize, Stopped<Fault>>;
 }
 
 #[async_trait::async_trait]
@@ -302,5 +345,18 @@ impl Store for Service {
     async fn put(&mut self, id: u64, text: &str) -> Result<usize, Stopped<Fault>> {
         let length = text.len() + key.to_string().len();
         self.call().map(|_| length + usize::from(attempt.is_last()))
+    }
+
+    #[retryable(
+        name = "store.put_kept",
+        durable,
+        key = id,
+        max_attempts = 3,
+        deadline = "5s",
+        with = self.retries
+    )]
+    async fn put_kept(&mut self, id: u64, text: &str) -> Result<usize, Stopped<Fault>> {
+        let length = text.len() + key.to_string().len();
+        self.call().map(|_| length)
     }
 }
