@@ -13,13 +13,13 @@ use retry_core::store::{List, Store};
 use retry_sqlite::SqliteStore;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::args::Args;
 use crate::audit::Audit;
 use crate::gateway::Gateway;
 use crate::report::Report;
-use crate::worker::{Answer, Said};
+use crate::worker::{Answer, Line};
 
 /// How many orders are asked for in one question to the store.
 const PAGE: usize = 256;
@@ -96,13 +96,15 @@ async fn records(store: &impl Store) -> Result<Vec<Record>, Box<dyn Error>> {
     }
 }
 
+/// What customers were told, by the number of the order.
+type Answers = BTreeMap<u32, Answer>;
+
 struct Shop<'a> {
     args: &'a Args,
     gateway: Gateway,
     /// Without, workers remember nothing.
     store: Option<PathBuf>,
-    /// What customers were told, by the number of the order.
-    answers: BTreeMap<u32, Answer>,
+    answers: Answers,
     lives: u32,
     kills: u32,
     /// Lives, up to now, in which no customer had an answer although nobody was
@@ -116,17 +118,17 @@ impl Shop<'_> {
     async fn live(&mut self) -> Result<(), Box<dyn Error>> {
         let Self { args, answers, .. } = self;
         let before = answers.len();
-        let mut worker = Worker::start(self.gateway.url(), self.store.as_deref())?;
+        let worker = Worker::start(self.gateway.url(), self.store.as_deref())?;
         let orders = (1..=placed(args, self.kills)).filter(|order| !answers.contains_key(order));
-        worker.ask(orders).await?;
+        let orders: String = orders.map(|order| format!("{order}\n")).collect();
         self.lives += 1;
         if self.kills < args.kills {
             let span = span(args.seed, self.lives);
-            worker.listen_for(span, answers).await?;
+            worker.serve_for(span, &orders, answers).await?;
             self.kills += 1;
             return Ok(self.show(Some(span))?);
         }
-        worker.listen(answers).await?;
+        worker.serve(&orders, answers).await?;
         self.fruitless = if answers.len() == before { self.fruitless + 1 } else { 0 };
         if self.fruitless > PATIENCE {
             return Err(format!("{PATIENCE} workers in a row had no answer").into());
@@ -176,8 +178,11 @@ fn span(seed: u64, life: u32) -> Duration {
 /// A worker's process, from outside.
 struct Worker {
     process: Child,
-    said: Lines<BufReader<ChildStdout>>,
+    stdin: ChildStdin,
+    said: Said,
 }
+
+type Said = Lines<BufReader<ChildStdout>>;
 
 impl Worker {
     fn start(gateway: &str, store: Option<&Path>) -> io::Result<Self> {
@@ -188,62 +193,62 @@ impl Worker {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut process = command.spawn()?;
+        let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let stdout = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { process, said: BufReader::new(stdout).lines() })
+        Ok(Self { process, stdin, said: BufReader::new(stdout).lines() })
     }
 
-    /// Asks for these orders. It waits for more until it is listened to.
-    async fn ask(&mut self, orders: impl Iterator<Item = u32>) -> io::Result<()> {
-        let stdin = self.process.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        let lines: String = orders.map(|order| format!("{order}\n")).collect();
-        stdin.write_all(lines.as_bytes()).await
+    /// Asks for these orders, and notes its answers until it has no more.
+    async fn serve(self, orders: &str, answers: &mut Answers) -> Result<(), Box<dyn Error>> {
+        let Self { mut process, mut stdin, mut said } = self;
+        // Closed behind the last one.
+        let ask = async move { stdin.write_all(orders.as_bytes()).await };
+        let (asked, noted) = futures::join!(ask, note_all(&mut said, answers));
+        let status = process.wait().await?;
+        if !status.success() {
+            return Err(format!("a worker failed: {status}").into());
+        }
+        noted?;
+        Ok(asked?)
     }
 
-    /// Asks for no more, and notes its answers until it ends.
-    async fn listen(mut self, answers: &mut BTreeMap<u32, Answer>) -> Result<(), Box<dyn Error>> {
-        drop(self.process.stdin.take());
-        self.note_all(answers).await?;
-        let status = self.process.wait().await?;
-        if status.success() { Ok(()) } else { Err(format!("a worker failed: {status}").into()) }
-    }
-
-    /// Notes its answers for so long after its store is open, then kills it: with
-    /// SIGKILL, where there are signals.
-    async fn listen_for(
-        mut self,
+    /// The same for so long, from when its store is open. It waits for more orders
+    /// until it is killed: with SIGKILL, where there are signals.
+    async fn serve_for(
+        self,
         span: Duration,
-        answers: &mut BTreeMap<u32, Answer>,
+        orders: &str,
+        answers: &mut Answers,
     ) -> Result<(), Box<dyn Error>> {
-        if let Some(line) = self.said.next_line().await? {
+        let Self { mut process, mut stdin, mut said } = self;
+        if let Some(line) = said.next_line().await? {
             note(&line, answers)?;
         }
-        let ended = tokio::time::timeout(span, self.note_all(answers)).await;
-        if let Ok(ended) = ended {
-            ended?;
-            return Err(format!("a worker ended by itself: {}", self.process.wait().await?).into());
+        let ask = stdin.write_all(orders.as_bytes());
+        let served = async { futures::join!(ask, note_all(&mut said, answers)) };
+        if let Ok((_, noted)) = tokio::time::timeout(span, served).await {
+            noted?;
+            return Err(format!("a worker ended by itself: {}", process.wait().await?).into());
         }
-        self.process.start_kill()?;
+        process.start_kill()?;
         // What it said before is said.
-        self.note_all(answers).await?;
-        self.process.wait().await?;
-        Ok(())
-    }
-
-    async fn note_all(
-        &mut self,
-        answers: &mut BTreeMap<u32, Answer>,
-    ) -> Result<(), Box<dyn Error>> {
-        while let Some(line) = self.said.next_line().await? {
-            note(&line, answers)?;
-        }
+        note_all(&mut said, answers).await?;
+        process.wait().await?;
         Ok(())
     }
 }
 
-fn note(line: &str, answers: &mut BTreeMap<u32, Answer>) -> Result<(), Box<dyn Error>> {
+async fn note_all(said: &mut Said, answers: &mut Answers) -> Result<(), Box<dyn Error>> {
+    while let Some(line) = said.next_line().await? {
+        note(&line, answers)?;
+    }
+    Ok(())
+}
+
+fn note(line: &str, answers: &mut Answers) -> Result<(), Box<dyn Error>> {
     match serde_json::from_str(line)? {
-        Said::Open => {}
-        Said::Answered(answer) => {
+        Line::Open => {}
+        Line::Answered(answer) => {
             answers.insert(answer.order, answer);
         }
     }

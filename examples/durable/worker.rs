@@ -26,7 +26,7 @@ const COUNTERS: usize = 32;
 /// What the worker says, a line each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Said {
+pub(crate) enum Line {
     /// The store is open.
     Open,
     /// A customer has an answer.
@@ -55,7 +55,7 @@ pub(crate) async fn work(gateway: &str, store: Option<&Path>) -> Result<(), Box<
     };
     let client = Client::builder().no_proxy().build()?;
     let payments = Payments { client, gateway: gateway.to_owned(), retries: retries.build() };
-    say(&Said::Open)?;
+    say(&Line::Open)?;
 
     let lines = BufReader::new(tokio::io::stdin()).lines();
     let answers = stream::try_unfold(lines, next_order)
@@ -63,7 +63,7 @@ pub(crate) async fn work(gateway: &str, store: Option<&Path>) -> Result<(), Box<
         .try_buffer_unordered(COUNTERS);
     answers
         .try_for_each(async |answer| {
-            Ok(answer.map_or(Ok(()), |answer| say(&Said::Answered(answer)))?)
+            Ok(answer.map_or(Ok(()), |answer| say(&Line::Answered(answer)))?)
         })
         .await
 }
@@ -86,8 +86,8 @@ async fn answer(payments: &Payments, order: u32) -> Option<Answer> {
     }
 }
 
-fn say(said: &Said) -> io::Result<()> {
-    let mut line = serde_json::to_string(said)?;
+fn say(line: &Line) -> io::Result<()> {
+    let mut line = serde_json::to_string(line)?;
     line.push('\n');
     // At once, and in one piece.
     io::stdout().write_all(line.as_bytes())
