@@ -2,7 +2,7 @@
 //!
 //! - [`results_and_effects`]: what is guaranteed, and which of the three
 //!   declarations fits.
-//! - [`durable`](crate::guide::durable): operations that survive their process.
+//! - [`durable`]: operations that survive their process.
 //! - [`recipes`]: a row version, a transaction that is retried as a whole, and which
 //!   of the two a key replaces.
 //! - [`testing`]: virtual time, recorded events, schedules as data.

@@ -29,8 +29,12 @@ impl<E> Run<'_, E> {
         self.phase = if attempts > 0 { Phase::Yield } else { Phase::Fresh };
         if let Some(handed) = &mut *self.held.handed {
             handed.has_begun = attempts > 0;
-            handed.carried =
-                Some(Carried { policy: head.policy, elapsed, released: head.released });
+            handed.carried = Some(Carried {
+                policy: head.policy,
+                safety: head.safety,
+                elapsed,
+                released: head.released,
+            });
         }
         let name = self.spec.name();
         let planned = self.instant(self.until);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use retry_core::record::Phase;
-use retry_core::{Failure, StopReason};
+use retry_core::{Failure, Safety, StopReason};
 use retry_core_tests::block_on;
 
 use crate::service::{BUSY, Failed, POLICY, SECOND, World};
@@ -114,10 +114,31 @@ fn a_new_release_does_not_change_the_policy_of_what_is_running() {
     });
     world.clock.advance(31 * SECOND);
     let service = world.service();
-    let service = service.of(POLICY.max_attempts(2), retry_core::Safety::Keyed);
+    let service = service.of(POLICY.max_attempts(2), Safety::Keyed);
     assert_eq!(service.run(&[Err(BUSY), Err(BUSY), Ok(7)]).unwrap(), 7);
     assert_eq!(service.ran(), [2, 3, 4]);
     assert_eq!(world.record().head().policy.get_max_attempts(), 4);
+}
+
+/// And so it does by why repeating it is safe.
+#[test]
+fn a_new_release_does_not_change_why_repeating_is_safe() {
+    for (began, later, reason) in [
+        (Safety::AtMostOnce, Safety::Keyed, StopReason::ManualReview),
+        (Safety::Keyed, Safety::AtMostOnce, StopReason::AttemptsExhausted),
+    ] {
+        let world = World::new();
+        let refused = Failed(Failure::transient().no_effect());
+        let service = world.service().of(POLICY, began);
+        crate::service::kill_when(&world.clock, service.outcomes(&[Err(refused)]), || {
+            world.heads().first().is_some_and(|head| head.planned.is_some())
+        });
+        world.clock.advance(31 * SECOND);
+        let service = world.service().of(POLICY, later);
+        // Effect possible.
+        assert_eq!(service.run(&[Err(BUSY)]).unwrap_err().reason(), reason);
+        assert_eq!(world.record().head().safety, began);
+    }
 }
 
 #[test]
