@@ -160,7 +160,7 @@ impl Service {
                 ran.borrow_mut().push(number);
                 future.await
             }));
-            if let Some(done) = run.judged_turn(body, |error| by_trait(error)).await {
+            if let Some(done) = run.judged_turn(body, by_trait).await {
                 break done;
             }
         }
