@@ -178,7 +178,7 @@ impl Recorded {
             stop: head.stop.clone(),
             last_error: head.last_error.clone(),
             attempts: head.attempts(),
-            losses: events().filter(|event| matches!(event, Event::LeaseLost)).count(),
+            losses: events().filter(|event| matches!(event, Event::LeaseLost { .. })).count(),
             crashes: events().filter(is_crash).count(),
             max_attempts: head.policy.get_max_attempts(),
             started: events().filter_map(started).collect(),
