@@ -145,9 +145,9 @@ impl Report {
         }
         writeln!(
             f,
-            "{kills} kills took the process from {losses} operations, from {crashes} in the middle"
+            "{kills} kills. An operation lost its process {losses} times, {crashes} of these in an"
         )?;
-        writeln!(f, "of an attempt. {decisions} decisions were replayed from the records.")
+        writeln!(f, "attempt. {decisions} decisions were replayed from the records.")
     }
 
     fn unexplained(&self) -> BTreeMap<&'static str, usize> {

@@ -24,9 +24,6 @@ use crate::worker::{Answer, Line};
 /// How many orders are asked for in one question to the store.
 const PAGE: usize = 256;
 
-/// How often customers ask again when a worker that was left alone has no answer.
-const PATIENCE: u32 = 10;
-
 /// Starts a gateway, kills workers, and compares what is recorded with the
 /// gateway's book.
 ///
@@ -39,8 +36,7 @@ pub(crate) async fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
         Some(_) => None,
     };
     let gateway = Gateway::start(args.seed).await?;
-    let mut shop =
-        Shop { args, gateway, store, answers: BTreeMap::new(), lives: 0, kills: 0, fruitless: 0 };
+    let mut shop = Shop { args, gateway, store, answers: BTreeMap::new(), lives: 0, kills: 0 };
     shop.introduce()?;
     while shop.kills < args.kills || shop.answers.len() < args.orders as usize {
         shop.live().await?;
@@ -107,9 +103,6 @@ struct Shop<'a> {
     answers: Answers,
     lives: u32,
     kills: u32,
-    /// Lives, up to now, in which no customer had an answer although nobody was
-    /// killed.
-    fruitless: u32,
 }
 
 impl Shop<'_> {
@@ -129,9 +122,8 @@ impl Shop<'_> {
             return Ok(self.show(Some(span))?);
         }
         worker.serve(&orders, answers).await?;
-        self.fruitless = if answers.len() == before { self.fruitless + 1 } else { 0 };
-        if self.fruitless > PATIENCE {
-            return Err(format!("{PATIENCE} workers in a row had no answer").into());
+        if answers.len() == before {
+            return Err("a worker was left alone, and no customer had an answer".into());
         }
         Ok(self.show(None)?)
     }

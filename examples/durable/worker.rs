@@ -20,6 +20,9 @@ use crate::service::{Order, Payments};
 /// nobody goes on with what was under way.
 const LEASE: Duration = Duration::from_millis(300);
 
+/// How often a customer asks whose answer is that there is none yet.
+const PATIENCE: u32 = 10;
+
 /// How many orders are worked on at a time.
 const COUNTERS: usize = 32;
 
@@ -77,13 +80,21 @@ async fn next_order(mut lines: Orders) -> Result<Option<(u32, Orders)>, Box<dyn 
     }
 }
 
-/// `None` where the same call goes on: the customer asks again.
+/// Asks again where the same call goes on, as after a lease that was lost because
+/// this process had no time; `None` where that did not help.
 async fn answer(payments: &Payments, order: u32) -> Option<Answer> {
-    match payments.charge(&Order::number(order)).await {
-        Ok(_) => Some(Answer { order, stopped: None }),
-        Err(stopped) if stopped.reason().finality() == Finality::Resumable => None,
-        Err(stopped) => Some(Answer { order, stopped: Some(stopped.reason().to_string()) }),
+    for _ in 0..PATIENCE {
+        match payments.charge(&Order::number(order)).await {
+            Ok(_) => return Some(Answer { order, stopped: None }),
+            Err(stopped) if stopped.reason().finality() == Finality::Resumable => {
+                tokio::time::sleep(LEASE).await;
+            }
+            Err(stopped) => {
+                return Some(Answer { order, stopped: Some(stopped.reason().to_string()) });
+            }
+        }
     }
+    None
 }
 
 fn say(line: &Line) -> io::Result<()> {
