@@ -387,6 +387,24 @@ impl Wait {
     }
 }
 
+/// Whether what is around the operation leaves it the wait that it has planned.
+#[cfg(feature = "durable")]
+pub(crate) fn decide_planned(
+    policy: &Policy,
+    ledger: &Ledger,
+    situation: &Situation,
+    start: Duration,
+) -> Option<Stop> {
+    let (deadline, elapsed) = (situation.deadline(policy), ledger.elapsed_nanos());
+    let (start, limit) = (Nanos::from_duration(start), policy.hint_limit_nanos());
+    let delay = start.minus(elapsed);
+    let is_late = deadline.from_outside && start >= deadline.span;
+    is_late.then(|| {
+        let detail = Detail::WouldStartLate { deadline, elapsed, delay, hint: None, limit };
+        Stop::with(StopReason::DeadlineExceeded, detail)
+    })
+}
+
 /// When the next attempt would start, if only the numbers counted: what a stop
 /// that is not final leaves planned.
 #[cfg(feature = "durable")]
@@ -398,7 +416,8 @@ pub(crate) fn planned(
     failure: &Failure,
 ) -> Option<Duration> {
     let hint = hint_within_limit(policy, failure).ok()?;
-    schedule(policy, ledger, situation, id, hint).ok().map(|wait| wait.start())
+    let alone = Situation { left_outside: None, ..*situation };
+    schedule(policy, ledger, &alone, id, hint).ok().map(|wait| wait.start())
 }
 
 fn after_failure(

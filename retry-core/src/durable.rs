@@ -143,10 +143,13 @@ impl<T, E> DurableRun<'_, T, E> {
             return Some(done);
         }
         loop {
-            if self.run.is_waiting()
-                && let Err(stopped) = self.wait().await
-            {
-                return Some(Err(stopped));
+            if self.run.is_waiting() {
+                if let Some(stop) = self.run.planned_too_late() {
+                    return Some(Err(self.leave(stop).await));
+                }
+                if let Err(stopped) = self.wait().await {
+                    return Some(Err(stopped));
+                }
             }
             let next = match self.run.admit() {
                 Admission::Granted => self.charge().await,
@@ -193,6 +196,13 @@ impl<T, E> DurableRun<'_, T, E> {
     }
 }
 
+const UNCONFIRMED: &str = "the store did not confirm the lease in its time, so that another call \
+    may have taken the operation over";
+
+const DECLARED_ANEW: &str = "the operation began under another declaration, `key` or \
+    `at_most_once`, and goes on only under that one; let it end before the function declares \
+    another, or give the function another name";
+
 /// What came of asking the store for an attempt.
 enum Charged<T, E> {
     Attempt,
@@ -211,8 +221,8 @@ impl<T, E> DurableRun<'_, T, E> {
         let (id, limit) = (self.run.id(), self.limits().arguments);
         if arguments.json().len() > limit {
             let bytes = arguments.json().len();
-            let error = StoreError::TooLarge { what: "arguments", bytes, limit };
-            return Some(Err(self.store_failed(error)));
+            let error = StoreError::TooLarge { what: "the arguments", bytes, limit };
+            return Some(Err(self.run.stop(Stop::unkeepable(error))));
         }
         self.given = Given::checked(arguments);
         self.stage = Stage::New;
@@ -235,7 +245,7 @@ impl<T, E> DurableRun<'_, T, E> {
         if self.spec.policy().get_backoff().is_custom() {
             return Err(Stop::invalid(PolicyError::CustomBackoff));
         }
-        self.given.arguments().map_err(|error| Stop::store_failed(StoreError::from(error)))
+        self.given.arguments().map_err(|error| Stop::unkeepable(StoreError::from(error)))
     }
 
     /// Answers what is recorded, or takes the operation over; `None` where it goes
@@ -249,6 +259,10 @@ impl<T, E> DurableRun<'_, T, E> {
             if let Some(done) = self.recorded(&record) {
                 return Some(done);
             }
+            // Where nothing may go on, nothing is written: however often one asks.
+            if let Some(stop) = self.run.switched_off(record.head()) {
+                return Some(Err(self.run.stop(stop)));
+            }
             let (id, epoch) = (record.head().record, record.head().lease.epoch.saturating_add(1));
             let claim = Claim::new(store, id, epoch, &self.keeping, self.run.clock());
             let take_over = claim.take_over();
@@ -258,8 +272,10 @@ impl<T, E> DurableRun<'_, T, E> {
                 Ok(Ok(head)) if !head.phase.is_settled() => return self.resume(&head).await,
                 Ok(Err(Refused::InFlight { .. })) => {
                     self.claim = None;
-                    if !self.spec.attaches() || !self.attached(store, &record).await {
-                        let stop = Stop::new(StopReason::InFlight);
+                    if !self.spec.attaches() {
+                        return Some(Err(self.run.stop(Stop::new(StopReason::InFlight))));
+                    }
+                    if let Err(stop) = self.attached(store, &record).await {
                         return Some(Err(self.run.stop(stop)));
                     }
                 }
@@ -278,15 +294,21 @@ impl<T, E> DurableRun<'_, T, E> {
         }
     }
 
-    /// Waits until nobody holds the operation; `false` when that took as long as the
-    /// operation may take itself.
-    async fn attached(&mut self, store: &Arc<dyn Store>, record: &Record) -> bool {
+    /// Waits until nobody holds the operation: for as long as the operation may take
+    /// itself, and while waiting is allowed.
+    async fn attached(&mut self, store: &Arc<dyn Store>, record: &Record) -> Result<(), Stop> {
         let mut freed = store.freed(record.head().record);
         let run = &mut self.run;
         poll_fn(|cx| match freed.as_mut().poll(cx) {
-            Poll::Ready(Ok(())) => Poll::Ready(true),
-            Poll::Ready(Err(_)) => Poll::Ready(false),
-            Poll::Pending if run.poll_deadline(cx).is_ready() => Poll::Ready(false),
+            Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(Stop::store_failed(error))),
+            Poll::Pending if !run.may_wait(cx) => {
+                let stop = run.switched_off(record.head());
+                Poll::Ready(Err(stop.unwrap_or_else(|| Stop::new(StopReason::InFlight))))
+            }
+            Poll::Pending if run.poll_deadline(cx).is_ready() => {
+                Poll::Ready(Err(Stop::new(StopReason::InFlight)))
+            }
             Poll::Pending => Poll::Pending,
         })
         .await
@@ -313,6 +335,9 @@ impl<T, E> DurableRun<'_, T, E> {
             }),
             (_, _, Some(stop)) if head.phase.is_settled() => {
                 Some(Err(self.run.recorded_stop(head, stop)))
+            }
+            _ if head.safety != self.spec.safety() => {
+                Some(Err(self.run.stop(Stop::said(StopReason::InvalidPolicy, DECLARED_ANEW))))
             }
             _ => None,
         }
@@ -474,9 +499,16 @@ impl<T, E> DurableRun<'_, T, E> {
         let result = (self.form.write)(value).map_err(unwritable)?;
         let (bytes, limit) = (result.len(), self.limits().result);
         if bytes > limit {
-            return Err(StoreError::TooLarge { what: "a result", bytes, limit });
+            return Err(StoreError::TooLarge { what: "the result", bytes, limit });
         }
-        Ok(result)
+        // JSON has no NaN: whoever asks again must be given the value.
+        match (self.form.read)(&result) {
+            Ok(_) => Ok(result),
+            Err(error) => {
+                let why = format!("it does not read back: {error}");
+                Err(RecordError::Unwritable { what: "the result", why }.into())
+            }
+        }
     }
 
     /// The attempt took effect, and its result cannot be kept: a person must give it.
@@ -566,10 +598,16 @@ impl<T, E> DurableRun<'_, T, E> {
     }
 
     async fn commit(&mut self, change: Change) -> Result<(), Stopped<E>> {
-        let Some(claim) = &self.claim else {
+        let Some(claim) = &mut self.claim else {
             return Err(self.lost());
         };
-        match first(claim.commit(change).await) {
+        let mut kept = first(claim.commit(change.clone()).await);
+        // What a body has come to is known here only: as long as it is held, the
+        // store may yet find room, or be let in.
+        while self.stage == Stage::Polled && is_passing(&kept) && claim.rest().await {
+            kept = first(claim.commit(change.clone()).await);
+        }
+        match kept {
             Ok(Ok(head)) => {
                 self.stage = Stage::Held;
                 if head.lease.held.is_none() {
@@ -584,10 +622,22 @@ impl<T, E> DurableRun<'_, T, E> {
         }
     }
 
-    /// Somebody else holds the operation: nothing more is written.
+    /// A stop that is this call's alone: the lease ends, and the record stays as it
+    /// is.
+    async fn leave(&mut self, stop: Stop) -> Stopped<E> {
+        match self.write(Vec::new(), false).await {
+            Ok(()) => self.run.stop(stop),
+            Err(stopped) => stopped,
+        }
+    }
+
+    /// The operation is held no more, as far as anybody knows: nothing is written.
     fn lost(&mut self) -> Stopped<E> {
-        self.claim = None;
-        self.run.stop(Stop::new(StopReason::LeaseLost))
+        let unconfirmed = self.claim.take().is_some_and(|claim| claim.is_unconfirmed());
+        self.run.stop(match unconfirmed {
+            true => Stop::said(StopReason::LeaseLost, UNCONFIRMED),
+            false => Stop::new(StopReason::LeaseLost),
+        })
     }
 
     /// What is held is abandoned when the operation is dropped.
@@ -621,6 +671,11 @@ fn first<T>(
     answers: Result<Vec<Result<T, Refused>>, StoreError>,
 ) -> Result<Result<T, Refused>, StoreError> {
     answers.map(|answers| answers.into_iter().next().unwrap_or(Err(Refused::Missing)))
+}
+
+/// Whether nothing was written, and the same may be written later.
+const fn is_passing<T>(kept: &Result<T, StoreError>) -> bool {
+    matches!(kept, Err(StoreError::Busy { .. } | StoreError::Full { .. }))
 }
 
 /// An error's text, cut where it is long: a record is kept for years.

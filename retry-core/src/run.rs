@@ -283,7 +283,7 @@ impl<'a, E> Run<'a, E> {
             self.frame.resource = resource;
         }
         if is_first {
-            if self.safety() == Safety::AtMostOnce {
+            if self.spec.safety() == Safety::AtMostOnce {
                 // To whatever is around it, the operation is one call that must
                 // not run twice.
                 scope::count_effects(1);
@@ -378,7 +378,7 @@ impl<'a, E> Run<'a, E> {
             number: self.number(),
             released: self.released(),
             max_attempts: self.policy().get_max_attempts(),
-            safety: self.safety(),
+            safety: self.spec.safety(),
             cut: self.instant(self.cut()),
             clock: self.clock().clone(),
             operation_id: self.id(),
@@ -403,10 +403,6 @@ impl<E> Run<'_, E> {
             Some(carried) => &carried.policy,
             None => self.spec.policy(),
         }
-    }
-
-    fn safety(&self) -> Safety {
-        self.carried().map_or(self.spec.safety(), |carried| carried.safety)
     }
 
     /// What an operation that survives its process brings along.
@@ -519,7 +515,7 @@ impl<E> Run<'_, E> {
 
     pub(crate) fn situation(&self) -> Situation {
         let situation = Situation::new()
-            .safety(self.safety())
+            .safety(self.spec.safety())
             .effects(u32::from(self.told.effects()))
             .inner_stop(self.told.stop())
             .retry_nested(self.spec.retries_nested())

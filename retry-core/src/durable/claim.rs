@@ -1,5 +1,6 @@
 //! What a durable operation holds of its record, and keeps by heartbeats.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -25,6 +26,8 @@ pub(super) struct Claim {
     /// When the lease is over, as far as the store has confirmed it.
     until: Option<Instant>,
     beat: Option<Beat>,
+    /// The lease was over, and the store had not answered.
+    unconfirmed: bool,
 }
 
 /// A sign of life that the store has not confirmed yet.
@@ -55,6 +58,7 @@ impl Claim {
             next: None,
             until: None,
             beat: None,
+            unconfirmed: false,
         };
         claim.confirmed(claim.clock.now());
         claim
@@ -106,7 +110,9 @@ impl Claim {
                     // Asked late, by a thread that was blocked: the store knows.
                     Poll::Pending => {
                         let answered = asked.checked_add(self.lease / BEATS);
-                        return self.poll_at(self.until.max(answered), cx);
+                        ready!(self.poll_at(self.until.max(answered), cx));
+                        self.unconfirmed = true;
+                        return Poll::Ready(());
                     }
                 }
             }
@@ -114,12 +120,31 @@ impl Claim {
             if self.until.is_some_and(|until| until <= now)
                 && self.next.is_some_and(|next| next > now)
             {
+                self.unconfirmed = true;
                 return Poll::Ready(());
             }
             ready!(self.poll_at(self.next, cx));
             let heartbeat = Change::Heartbeat { fence: self.fence, lease: self.lease };
             self.beat = Some(Beat { asked: self.clock.now(), reply: self.commit(heartbeat) });
         }
+    }
+
+    /// Whether it was given up because the store did not answer.
+    pub(super) const fn is_unconfirmed(&self) -> bool {
+        self.unconfirmed
+    }
+
+    /// Waits a little, for a store that may do later what it could not do now; not
+    /// beyond the lease.
+    pub(super) async fn rest(&mut self) -> bool {
+        let Some(at) = self.clock.now().checked_add(self.lease / 10) else {
+            return false;
+        };
+        if self.until.is_none_or(|until| until <= at) {
+            return false;
+        }
+        poll_fn(|cx| self.poll_at(Some(at), cx)).await;
+        true
     }
 
     fn confirmed(&mut self, asked: Instant) {

@@ -237,7 +237,7 @@ impl Event {
         situation: Situation,
     ) -> Self {
         let (reason, text) = (stop.reason(), stop.to_string());
-        match reason.finality() {
+        match stop.finality() {
             Finality::Dead => Self::Dead { elapsed, reason, text, situation },
             Finality::Review => Self::ReviewOpened { elapsed, reason, text },
             Finality::Resumable => {
@@ -276,8 +276,22 @@ pub enum Finality {
     Resumable,
 }
 
+impl Stop {
+    /// What this stop means for the record: as its reason says, unless what was
+    /// around the operation left it less time than its own. Then the same call goes
+    /// on with what is left of that.
+    pub(crate) const fn finality(&self) -> Finality {
+        match self.reason() {
+            StopReason::DeadlineExceeded if self.is_bounded_from_outside() => Finality::Resumable,
+            reason => reason.finality(),
+        }
+    }
+}
+
 impl StopReason {
-    /// What a stop of this reason means for the record of a durable operation.
+    /// What a stop of this reason means for the record of a durable operation. One
+    /// exception: `deadline_exceeded`, where it was not the operation's own deadline
+    /// but what is around it, is resumable.
     ///
     /// ```
     /// use retry_core::StopReason;

@@ -187,7 +187,7 @@ fn after(head: &Head, failure: &Failure, situation: Situation) -> Said {
     let (ledger, situation) = (head.ledger(), situation.safety(head.safety));
     let decision = decide(&head.policy, &ledger, &situation, &head.operation, Some(failure));
     let planned = match &decision {
-        Decision::Stop(stop) if stop.reason().finality() == Finality::Resumable => {
+        Decision::Stop(stop) if stop.finality() == Finality::Resumable => {
             planned(&head.policy, &ledger, &situation, &head.operation, failure)
         }
         _ => None,
@@ -205,7 +205,7 @@ enum Said {
     Starts,
     Waits(DelayChosen),
     Defers { reason: StopReason, elapsed: Duration, until: Duration },
-    Stops { reason: StopReason, elapsed: Duration, planned: Option<Duration> },
+    Stops { reason: StopReason, finality: Finality, elapsed: Duration, planned: Option<Duration> },
 }
 
 impl Said {
@@ -217,10 +217,13 @@ impl Said {
                 Self::Defers { reason, elapsed, until }
             }
             &Event::Parked { reason, elapsed, start, .. } => {
-                Self::Stops { reason, elapsed, planned: start }
+                Self::Stops { reason, finality: Finality::Resumable, elapsed, planned: start }
             }
-            &Event::Dead { reason, elapsed, .. } | &Event::ReviewOpened { reason, elapsed, .. } => {
-                Self::Stops { reason, elapsed, planned: None }
+            &Event::Dead { reason, elapsed, .. } => {
+                Self::Stops { reason, finality: Finality::Dead, elapsed, planned: None }
+            }
+            &Event::ReviewOpened { reason, elapsed, .. } => {
+                Self::Stops { reason, finality: Finality::Review, elapsed, planned: None }
             }
             _ => return None,
         })
@@ -233,7 +236,10 @@ impl Said {
             Decision::Defer(deferral) => {
                 Self::Defers { reason: deferral.reason(), elapsed, until: deferral.until() }
             }
-            Decision::Stop(stop) => Self::Stops { reason: stop.reason(), elapsed, planned },
+            Decision::Stop(stop) => {
+                let (reason, finality) = (stop.reason(), stop.finality());
+                Self::Stops { reason, finality, elapsed, planned }
+            }
         }
     }
 }
@@ -256,8 +262,15 @@ impl fmt::Display for Said {
             Self::Defers { reason, elapsed, until } => {
                 write!(f, "deferred for {reason} at {elapsed:?} until {until:?}")
             }
-            Self::Stops { reason, elapsed, planned: None } => write!(f, "{reason} at {elapsed:?}"),
-            Self::Stops { reason, elapsed, planned: Some(start) } => {
+            Self::Stops { reason, elapsed, planned: None, finality } => {
+                let end = match finality {
+                    Finality::Dead => "for good",
+                    Finality::Review => "for a person",
+                    Finality::Resumable => "for now",
+                };
+                write!(f, "{reason} at {elapsed:?}, {end}")
+            }
+            Self::Stops { reason, elapsed, planned: Some(start), .. } => {
                 write!(f, "{reason} at {elapsed:?}, with an attempt planned at {start:?}")
             }
         }

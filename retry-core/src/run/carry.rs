@@ -8,10 +8,11 @@ use thin_vec::ThinVec;
 use super::handed::Carried;
 use super::{Admission, Phase, Run};
 use crate::classify::Kind;
+use crate::decide::{Decision, decide_planned, decide_start};
 use crate::nanos::Nanos;
 use crate::record::{Head, StopText};
 use crate::scope::{self, Frame};
-use crate::stop::Stop;
+use crate::stop::{Stop, StopReason};
 use crate::stopped::{Report, Stopped};
 
 impl<E> Run<'_, E> {
@@ -29,12 +30,8 @@ impl<E> Run<'_, E> {
         self.phase = if attempts > 0 { Phase::Yield } else { Phase::Fresh };
         if let Some(handed) = &mut *self.held.handed {
             handed.has_begun = attempts > 0;
-            handed.carried = Some(Carried {
-                policy: head.policy,
-                safety: head.safety,
-                elapsed,
-                released: head.released,
-            });
+            handed.carried =
+                Some(Carried { policy: head.policy, elapsed, released: head.released });
         }
         let name = self.spec.name();
         let planned = self.instant(self.until);
@@ -57,6 +54,32 @@ impl<E> Run<'_, E> {
         match self.ask_budget(Kind::Other) {
             Some(refusal) => self.judge_start(Some(refusal)),
             None => Admission::Granted,
+        }
+    }
+
+    /// Why it cannot wait for its planned attempt here, if it cannot.
+    pub(crate) fn planned_too_late(&self) -> Option<Stop> {
+        let start = self.until.max(self.elapsed).duration();
+        decide_planned(self.policy(), &self.ledger(), &self.situation(), start)
+    }
+
+    /// What the switch says of an operation that stands there.
+    pub(crate) fn switched_off(&self, head: &Head) -> Option<Stop> {
+        match decide_start(&head.policy, &head.ledger(), &self.situation()) {
+            Decision::Stop(stop)
+                if matches!(stop.reason(), StopReason::Disabled | StopReason::Cancelled) =>
+            {
+                Some(stop)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether waiting is allowed; wakes it when it no longer is.
+    pub(crate) fn may_wait(&mut self, cx: &mut Context<'_>) -> bool {
+        match &mut *self.held.handed {
+            Some(handed) => handed.may_wait(cx.waker()),
+            None => true,
         }
     }
 

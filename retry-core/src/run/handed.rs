@@ -11,7 +11,6 @@ use crate::nanos::Nanos;
 use crate::observe::Observers;
 use crate::policy::Policy;
 use crate::retrier::Retrier;
-use crate::safety::Safety;
 use crate::stop::UnknownName;
 use crate::switch::{Position, Ticket};
 
@@ -33,8 +32,6 @@ pub(super) struct Handed {
 pub(crate) struct Carried {
     /// The numbers that it began with.
     pub(crate) policy: Policy,
-    /// Why repeating it is safe, as it was said when it began.
-    pub(crate) safety: Safety,
     /// Logical time before this process began with it.
     pub(crate) elapsed: Nanos,
     /// Attempts that were given back.

@@ -339,7 +339,7 @@ impl<E> Run<'_, E> {
     #[cold]
     fn hear(&mut self, told: Told) {
         self.told = self.told.and(told);
-        if self.safety() != Safety::AtMostOnce {
+        if self.spec.safety() != Safety::AtMostOnce {
             scope::count_effects(told.effects());
         }
     }

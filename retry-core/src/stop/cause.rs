@@ -151,6 +151,12 @@ impl Stop {
         Self::with(StopReason::StoreFailed, Detail::Failed(Cause(Arc::new(error))))
     }
 
+    /// What it was called with cannot be kept; no attempt was made.
+    #[cfg(feature = "durable")]
+    pub(crate) fn unkeepable(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::with(StopReason::InvalidPolicy, Detail::Failed(Cause(Arc::new(error))))
+    }
+
     /// What the store said, where it could not record the next step.
     #[cfg(feature = "durable")]
     pub(crate) fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
@@ -162,7 +168,7 @@ impl Stop {
 
     /// Whether the time that bounded the operation was given by what is around
     /// it, where it is known.
-    #[cfg(feature = "http")]
+    #[cfg(any(feature = "http", feature = "durable"))]
     pub(crate) const fn is_bounded_from_outside(&self) -> bool {
         match self.detail {
             Detail::Nested { from_outside }

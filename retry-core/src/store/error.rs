@@ -77,7 +77,7 @@ impl fmt::Display for StoreError {
             ),
             Self::TooLarge { what, bytes, limit } => write!(
                 f,
-                "{what} of {bytes} bytes are over the limit of {limit}; keep a reference to what is large, \
+                "{what} would take {bytes} bytes, over the limit of {limit}; keep a reference to what is large, \
                  or raise the store's limit"
             ),
             Self::Full { store } => {

@@ -17,10 +17,15 @@ fn what_is_switched_off_goes_on_when_it_is_switched_on() {
     assert_eq!((head.phase, head.planned), (Phase::Parked, Some(10 * SECOND)));
     assert_eq!(head.lease.held, None);
 
-    // Still off: the same call is answered the same, and nothing runs.
-    let stopped = service.run(&[Ok(7)]).unwrap_err();
-    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::Disabled, 1));
+    // Still off: the same call is answered the same, nothing runs, and nothing is
+    // written, however often it asks.
+    let before = world.record();
+    for _ in 0..3 {
+        let stopped = service.run(&[Ok(7)]).unwrap_err();
+        assert_eq!(stopped.reason(), StopReason::Disabled);
+    }
     assert_eq!(service.ran(), [1]);
+    assert_eq!(world.record(), before);
 
     service.retrier.switch_on();
     assert_eq!(service.run(&[Ok(7)]).unwrap(), 7);
@@ -99,4 +104,49 @@ fn a_retry_after_a_restart_takes_a_token() {
     let service = world.service_with(gateway);
     assert_eq!(service.run(&[Ok(7)]).unwrap(), 7);
     assert_eq!(service.ran(), [2]);
+}
+
+/// A caller with less time than the operation has ends its own call, and not the
+/// operation.
+#[test]
+fn what_is_around_it_ends_the_call_and_not_the_operation() {
+    let world = World::new();
+    let service = world.service();
+    let within = |span, outcomes: &'static [Result<u32, crate::service::Failed>]| {
+        let call = retry_core::within(span, service.outcomes(outcomes));
+        block_on(&world.clock, call)
+    };
+    // The wait of 10 s does not end in time: it is not begun.
+    let stopped = within(3 * SECOND, &[Err(BUSY)]).unwrap_err();
+    assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::DeadlineExceeded, 1));
+    assert_eq!(world.clock.elapsed(), 0 * SECOND);
+    let head = world.record().head().clone();
+    assert_eq!((head.phase, head.planned), (Phase::Parked, Some(10 * SECOND)));
+
+    // Nor later, and then nothing is written.
+    let before = world.record().entries().len();
+    let stopped = within(3 * SECOND, &[Ok(7)]).unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::DeadlineExceeded);
+    assert_eq!((world.record().entries().len(), world.clock.elapsed()), (before, 0 * SECOND));
+
+    assert_eq!(within(30 * SECOND, &[Ok(7)]).unwrap(), 7);
+    assert_eq!(service.ran(), [1, 2]);
+    assert_eq!(world.clock.elapsed(), 10 * SECOND);
+}
+
+#[test]
+fn a_shutdown_ends_the_wait_for_what_runs_elsewhere() {
+    let world = World::new();
+    let (running, attached) = (world.service(), world.service().spec(|spec| spec.attach()));
+    let mut first = Box::pin(
+        running.call(5, |_| std::future::pending::<Result<u32, crate::service::Failed>>()),
+    );
+    while running.ran().is_empty() {
+        assert!(crate::service::poll(&world.clock, first.as_mut(), 1).is_none());
+    }
+    let mut second = Box::pin(attached.outcomes(&[Ok(2)]));
+    assert!(crate::service::poll(&world.clock, second.as_mut(), 1).is_none());
+    attached.retrier.shutdown();
+    let stopped = crate::service::poll(&world.clock, second.as_mut(), 1).unwrap().unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::Cancelled);
 }

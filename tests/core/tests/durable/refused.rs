@@ -44,7 +44,7 @@ fn arguments_over_the_limit_are_refused_before_anything_runs() {
     let call = |amount| service.call(amount, |_| async { Ok::<u32, Failed>(7) });
     assert_eq!(
         block_on(&world.clock, call(10)).unwrap_err().stop().store_error(),
-        Some(&StoreError::TooLarge { what: "arguments", bytes: 13, limit: 11 })
+        Some(&StoreError::TooLarge { what: "the arguments", bytes: 13, limit: 11 })
     );
     assert!(world.heads().is_empty() && service.ran().is_empty());
 }
@@ -69,6 +69,28 @@ fn a_result_that_cannot_be_kept_goes_to_a_person() {
 }
 
 #[test]
+fn a_result_that_does_not_read_back_goes_to_a_person() {
+    let world = World::new();
+    let call = world.service();
+    let call = call.call(5, |_| async { Ok::<_, Failed>(f64::NAN) });
+    let stopped = block_on(&world.clock, call).unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::ManualReview);
+    assert!(stopped.stop().to_string().contains("it does not read back"), "{stopped}");
+}
+
+#[test]
+fn a_float_is_answered_to_the_last_bit() {
+    for float in [963_594.860_199_999_9_f64, 0.1 + 0.2, f64::MIN_POSITIVE, 5e-324] {
+        let world = World::new();
+        for _ in 0..2 {
+            let service = world.service();
+            let call = service.call(5, |_| async move { Ok::<_, Failed>(float) });
+            assert_eq!(block_on(&world.clock, call).unwrap().to_bits(), float.to_bits());
+        }
+    }
+}
+
+#[test]
 fn a_result_of_another_type_is_an_error_and_stays() {
     let world = World::new();
     assert_eq!(world.service().run(&[Ok(7)]).unwrap(), 7);
@@ -86,14 +108,29 @@ fn a_result_of_another_type_is_an_error_and_stays() {
     assert_eq!(world.record(), before);
 }
 
-/// Fails each write in turn: nothing that was not kept is acted on, and the same
+/// What a body has come to is known to the loop alone, so it is written again.
+#[test]
+fn an_outcome_that_finds_no_room_is_written_again() {
+    for fails_at in [2, 4, 6] {
+        let world = World::new();
+        let faulty = Faulty::over(&world);
+        faulty.fails_at.store(fails_at, Ordering::SeqCst);
+        let service = world.service_with(|retrier| retrier.store(faulty.clone()));
+        assert_eq!(service.run(&[Err(BUSY), Err(BUSY), Ok(7)]).unwrap(), 7);
+        assert_eq!(service.ran(), [1, 2, 3]);
+        assert_eq!(world.phase(), Phase::Done);
+    }
+}
+
+/// Fails from one write on: nothing that was not kept is acted on, and the same
 /// call goes on afterwards.
 #[test]
-fn a_store_that_fails_at_any_write_loses_nothing() {
+fn a_store_that_fails_from_any_write_on_loses_nothing() {
     for fails_at in 1..=6 {
         let world = World::new();
         let faulty = Faulty::over(&world);
         faulty.fails_at.store(fails_at, Ordering::SeqCst);
+        faulty.fails_on.store(true, Ordering::SeqCst);
         let service = world.service_with(|retrier| retrier.store(faulty.clone()));
         let stopped = service.run(&[Err(BUSY), Err(BUSY), Ok(7)]).unwrap_err();
         assert_eq!(stopped.reason(), StopReason::StoreFailed, "write {fails_at}");
@@ -125,6 +162,8 @@ struct Faulty {
     limits: Limits,
     /// Which write fails, from 1; 0: none.
     fails_at: Arc<AtomicU32>,
+    /// And each one after it.
+    fails_on: Arc<AtomicBool>,
     writes: Arc<AtomicU32>,
     has_failed: Arc<AtomicBool>,
 }
@@ -135,6 +174,7 @@ impl Faulty {
             store: world.store.clone(),
             limits: Limits::default(),
             fails_at: Arc::default(),
+            fails_on: Arc::default(),
             writes: Arc::default(),
             has_failed: Arc::default(),
         }
@@ -142,7 +182,9 @@ impl Faulty {
 
     fn check(&self) -> Result<(), StoreError> {
         let write = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
-        if write == self.fails_at.load(Ordering::SeqCst) {
+        let (fails_at, fails_on) =
+            (self.fails_at.load(Ordering::SeqCst), self.fails_on.load(Ordering::SeqCst));
+        if fails_at > 0 && (write == fails_at || fails_on && write > fails_at) {
             self.has_failed.store(true, Ordering::SeqCst);
             return Err(StoreError::Full { store: "memory".to_owned() });
         }
