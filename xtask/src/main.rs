@@ -10,6 +10,7 @@ mod licences;
 mod lints;
 mod miri;
 mod oldest_rust;
+mod soak;
 mod steps;
 mod test;
 mod workspace;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::bench::Bench;
+use crate::soak::Soak;
 
 const USAGE: &str = "\
 The project's own commands.
@@ -30,6 +32,8 @@ Commands:
   ci               everything that a change must pass, step by step
   bench            measure against hand-written loops and rivals; write benches/RESULTS.md
   bench --check    measure what has a bound, and fail where one does not hold
+  soak             kill processes of durable operations at every fault point and at random;
+                   --kills N (5000), --seed S (1)
   help             print this text";
 
 fn main() -> ExitCode {
@@ -49,6 +53,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["ci"] => ci::run(),
         ["bench"] => bench::run(Bench::Report),
         ["bench", "--check"] => bench::run(Bench::Check),
+        ["soak", options @ ..] => soak::run(&Soak::parse(options)?),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())
