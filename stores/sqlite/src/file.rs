@@ -57,8 +57,28 @@ pub(crate) fn check(place: &Place) -> Result<(), StoreError> {
             "it is on {kind}, which cannot be shared by SQLite's write-ahead log; \
              put it on a local disk of the machine"
         ))),
-        None => Ok(()),
+        None => one_name(place),
     }
+}
+
+/// SQLite keeps its log beside the name that it was given: under two names, one
+/// file has two logs, and each connection sees half of what was written.
+#[cfg(unix)]
+fn one_name(place: &Place) -> Result<(), StoreError> {
+    use std::os::unix::fs::MetadataExt as _;
+    match std::fs::metadata(place.path()) {
+        Ok(file) if file.nlink() > 1 => Err(place.cannot_open(format!(
+            "it has {} names (hard links), and its write-ahead log stands beside one of them; \
+             remove the others, or make symbolic links of them",
+            file.nlink()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+const fn one_name(_: &Place) -> Result<(), StoreError> {
+    Ok(())
 }
 
 /// Older ones can damage a file that two connections write.
@@ -92,6 +112,8 @@ pub(crate) fn connect(
     let explain = |error: &Error| unopened(place, access, error);
     let connection =
         Connection::open_with_flags(place.path(), flags).map_err(|error| explain(&error))?;
+    // `rusqlite` sets 5 s of SQLite's own waiting; who waits here is `patiently`.
+    connection.busy_timeout(Duration::ZERO).map_err(|error| explain(&error))?;
     let patiently = |act: &mut dyn FnMut() -> Sql<()>| {
         let mut last = None;
         patiently(place, busy_wait, || act().inspect_err(|error| last = Some(explain(error))))

@@ -41,6 +41,21 @@ fn a_file_that_is_no_database_is_left_alone() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
+/// Its log would be beside one of them only.
+#[test]
+#[cfg(unix)]
+fn a_file_of_two_names_is_refused() {
+    let folder = Folder::new();
+    drop(SqliteStore::open(folder.file()).unwrap());
+    let other = folder.path().join("other.db");
+    fs::hard_link(folder.file(), &other).unwrap();
+    for name in [folder.file(), other.clone()] {
+        assert!(refused(&name).starts_with("it has 2 names (hard links)"));
+    }
+    fs::remove_file(other).unwrap();
+    assert!(SqliteStore::open(folder.file()).is_ok());
+}
+
 #[test]
 fn a_database_of_another_program_is_left_alone() {
     let folder = Folder::new();
