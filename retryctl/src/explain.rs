@@ -1,8 +1,10 @@
 //! `retryctl explain`: the story of one operation.
 
 use std::io::Write;
+use std::time::SystemTime;
 
 use futures::executor::block_on;
+use retry_core::record::Timestamp;
 use retry_core::store::{List, Store};
 use serde::Serialize;
 
@@ -38,6 +40,10 @@ pub(crate) fn run(
         return Ok(Exit::Sound);
     }
     write!(out, "{}", record.story())?;
+    let now = Timestamp::from(SystemTime::now());
+    if head.lease.held.is_some() && !head.is_held(now) {
+        writeln!(out, "  by now      the lease is over: its holder is lost")?;
+    }
     for other in &others {
         writeln!(
             out,

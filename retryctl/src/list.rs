@@ -1,8 +1,9 @@
 //! `retryctl list`: the latest operations.
 
 use std::io::Write;
+use std::time::SystemTime;
 
-use retry_core::record::{Head, Phase};
+use retry_core::record::{Head, Phase, Timestamp};
 use retry_core::store::{self, Store, StoreError};
 
 use crate::args::List;
@@ -66,6 +67,10 @@ fn what_holds(head: &Head) -> String {
     holds.extend((head.phase == Phase::Parked).then(due));
     holds.extend(head.due_reason.map(|reason| reason.to_string()));
     let until = head.lease.held.map(|(_, until)| until);
-    holds.extend(until.map(|until| format!("lease until {:.3}", until.rfc3339())));
+    let now = Timestamp::from(SystemTime::now());
+    holds.extend(until.map(|until| {
+        let word = if until > now { "until" } else { "over since" };
+        format!("lease {word} {:.3}", until.rfc3339())
+    }));
     holds.join(", ")
 }

@@ -56,6 +56,7 @@ fn the_story_of_one_that_waits() {
           lease       of 01J0000000000000000000000W-1 until 2026-11-18T11:07:15.238Z, claim 1
           time        is over at 2026-11-18T11:07:45.238Z, 59s after the last entry
           next        its holder starts attempt 2 at 2026-11-18T11:06:48.504Z; should its lease end first, the same call takes over
+          by now      the lease is over: its holder is lost
     "#]].assert_eq(&out);
 }
 

@@ -10,8 +10,8 @@ fn the_latest_comes_first() {
     let store = Store::with_one_of_each("list");
     expect![[r#"
         record                      operation                                             phase    attempts  updated                   what holds
-        01J00000000000000000000005  labels.print/fddde7ad-e7c8-82a9-a89b-684e153c5175     running       1/3  2026-11-18T11:06:46.238Z  lease until 2026-11-18T11:07:16.238Z
-        01J00000000000000000000004  payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48  parked        1/3  2026-11-18T11:06:46.238Z  due 2026-11-18T11:06:48.504Z, lease until 2026-11-18T11:07:15.238Z
+        01J00000000000000000000005  labels.print/fddde7ad-e7c8-82a9-a89b-684e153c5175     running       1/3  2026-11-18T11:06:46.238Z  lease over since 2026-11-18T11:07:16.238Z
+        01J00000000000000000000004  payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48  parked        1/3  2026-11-18T11:06:46.238Z  due 2026-11-18T11:06:48.504Z, lease over since 2026-11-18T11:07:15.238Z
         01J00000000000000000000003  labels.print/e8f4adc6-8161-8751-884a-31859256cf98     review        1/3  2026-11-18T11:06:45.238Z  manual_review
         01J00000000000000000000002  payments.charge/f7ebc7e2-2a6f-8c19-a362-b0bca54e14ef  dead          3/3  2026-11-18T11:06:44.238Z  attempts_exhausted
         01J00000000000000000000001  payments.charge/e3c4b417-f22e-8d73-b6ed-08fd2be399ec  done          1/3  2026-11-18T11:06:41.000Z

@@ -39,11 +39,11 @@ fn a_decision_that_differs_is_named() {
     // The attempt failed for good, and was retried.
     store.forge("01J00000000000000000000004", r#""transient""#, r#""permanent""#);
     expect![[r#"
-        payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48: entry 4 of record 01J00000000000000000000004 says schedule_retry after attempt 1 in 2.266271292s (ceiling 100ms, unit 1143626492, computed 63.313564ms, hint 2s), starting at 3.266271292s, and the decision is fail_permanent at 1s
+        payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48: entry 4 of record 01J00000000000000000000004 says schedule_retry after attempt 1 in 2.266271292s (ceiling 100ms, unit 1143626492, computed 63.313564ms, hint 2s), starting at 3.266271292s, and the decision is fail_permanent at 1s, for good
         5 records, 20 entries, 10 decisions, 1 differs
     "#]].assert_eq(&store.ctl("replay --all").prints(1));
     expect![[r#"
-        payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48: entry 4 of record 01J00000000000000000000004 says schedule_retry after attempt 1 in 2.266271292s (ceiling 100ms, unit 1143626492, computed 63.313564ms, hint 2s), starting at 3.266271292s, and the decision is fail_permanent at 1s
+        payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48: entry 4 of record 01J00000000000000000000004 says schedule_retry after attempt 1 in 2.266271292s (ceiling 100ms, unit 1143626492, computed 63.313564ms, hint 2s), starting at 3.266271292s, and the decision is fail_permanent at 1s, for good
         1 record, 0 entries, 0 decisions, 1 differs
     "#]].assert_eq(&store.ctl("replay 01J00000000000000000000004").prints(1));
     expect![[r#"
