@@ -8,7 +8,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use crate::attempt::Attempt;
@@ -459,7 +459,7 @@ impl<T, E> DurableRun<'_, T, E> {
         F: Future<Output = Result<T, E>>,
     {
         if let Some(claim) = &mut self.claim
-            && claim.poll_lost(cx).is_ready()
+            && !ready!(claim.poll_held(cx))
         {
             return Poll::Ready(Outcome::Lost);
         }

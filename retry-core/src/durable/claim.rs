@@ -129,6 +129,20 @@ impl Claim {
         }
     }
 
+    /// Ready with whether a body may run: pending where the lease is over by this
+    /// process's own clock, and the store has not said who holds the operation. A
+    /// thread that was blocked, or whose store was slow, comes to that; somebody else
+    /// may run the next attempt by then.
+    pub(super) fn poll_held(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        if self.poll_lost(cx).is_ready() {
+            return Poll::Ready(false);
+        }
+        match self.until {
+            Some(until) if until <= self.clock.now() => Poll::Pending,
+            _ => Poll::Ready(true),
+        }
+    }
+
     /// Whether it was given up because the store did not answer.
     pub(super) const fn is_unconfirmed(&self) -> bool {
         self.unconfirmed

@@ -6,6 +6,7 @@ use retry_core::record::Phase;
 use retry_core::{Safety, StopReason};
 use retry_core_tests::{block_on, sleep};
 
+use crate::drops::slow;
 use crate::service::{BUSY, Failed, LEASE, POLICY, SECOND, Service, World, kill_when, poll};
 
 /// A body that never ends.
@@ -178,6 +179,37 @@ fn a_starved_holder_cannot_write_any_more() {
     assert_eq!(stopped.reason(), StopReason::LeaseLost);
     assert_eq!(world.record().result(), Some("2"));
     assert_eq!(world.attempts(), [(1, Some("crashed")), (2, Some("succeeded"))]);
+}
+
+/// Its attempt was charged, and it heard of that too late: another one runs by then.
+#[test]
+fn a_body_does_not_begin_under_a_lease_that_is_over() {
+    let world = World::new();
+    let (late, other) = (slow(&world), world.service());
+    let mut charge = Box::pin(late.outcomes(&[Ok(1)]));
+    while world.heads().is_empty() {
+        assert!(poll(&world.clock, charge.as_mut(), 1).is_none());
+    }
+    world.clock.advance(LEASE);
+    assert_eq!(other.run(&[Ok(2)]).unwrap(), 2);
+    let stopped = block_on(&world.clock, charge).unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::LeaseLost);
+    assert_eq!((late.ran(), other.ran()), (vec![], vec![2]));
+}
+
+/// Nobody else wanted it: the store says so, and it goes on.
+#[test]
+fn a_body_begins_late_where_nobody_else_has_taken_over() {
+    let world = World::new();
+    let late = slow(&world);
+    let mut charge = Box::pin(late.outcomes(&[Ok(1)]));
+    while world.heads().is_empty() {
+        assert!(poll(&world.clock, charge.as_mut(), 1).is_none());
+    }
+    world.clock.advance(LEASE);
+    assert_eq!(block_on(&world.clock, charge).unwrap(), 1);
+    assert_eq!(late.ran(), [1]);
+    assert_eq!(world.attempts(), [(1, Some("succeeded"))]);
 }
 
 #[test]

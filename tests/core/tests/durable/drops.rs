@@ -53,7 +53,7 @@ impl<S: Store> Store for Slow<S> {
     }
 }
 
-fn slow(world: &World) -> Service {
+pub(crate) fn slow(world: &World) -> Service {
     let store = world.store.clone();
     world.service_with(|retrier| retrier.store(Slow(store)))
 }
