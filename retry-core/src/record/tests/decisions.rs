@@ -195,7 +195,7 @@ fn an_attempt_that_may_not_start_is_named() {
     assert_eq!(
         difference.to_string(),
         "entry 4 of record 01J00000000000000000000001 says start_attempt, and the decision is \
-         attempts_exhausted at 1s",
+         attempts_exhausted at 1s, for good",
     );
     let parked = Event::Parked {
         elapsed: SECOND,
@@ -278,6 +278,6 @@ fn a_holder_cannot_keep_what_a_replay_would_name() {
     let Refused::Illegal(error) = refused else { panic!("{refused:?}") };
     assert_eq!(
         error.to_string(),
-        "nothing after `attempt_finished` cannot be kept: the decision is attempts_exhausted at 1s",
+        "nothing after `attempt_finished` cannot be kept: the decision is attempts_exhausted at 1s, for good",
     );
 }
