@@ -43,6 +43,7 @@ struct Case<'a> {
     ended: BTreeMap<u32, Ended>,
     /// After which attempt the next one may start, and how much later.
     delays: BTreeMap<u32, (Duration, Duration)>,
+    late: u64,
     findings: Vec<String>,
 }
 
@@ -101,6 +102,7 @@ impl Audit<'_> {
             Phase::Review => tally.review += 1,
             _ => {}
         }
+        tally.late += case.late;
         tally.released += case.released.len() as u64;
         tally.crashed +=
             case.ended.values().filter(|ended| **ended == Ended::Crashed).count() as u64;
@@ -185,6 +187,7 @@ impl<'a> Case<'a> {
             released: HashSet::new(),
             ended: BTreeMap::new(),
             delays: BTreeMap::new(),
+            late: 0,
             findings: Vec::new(),
         };
         for entry in record.entries() {
@@ -220,8 +223,22 @@ impl<'a> Case<'a> {
             self.find(format!("attempts {started:?} were started"));
         }
         let polled: Vec<u32> = self.polls.iter().map(|poll| poll.attempt).collect();
-        if !polled.is_sorted_by(|before, after| before < after) {
-            self.find(format!("attempts {polled:?} were polled, in this order"));
+        if polled.iter().collect::<HashSet<_>>().len() < polled.len() {
+            self.find(format!("attempts {polled:?} were polled"));
+        }
+        for (before, after) in self.polls.iter().zip(self.polls.iter().skip(1)) {
+            // Whoever stalls between its look at the lease and its first poll comes
+            // late; it was given up for that.
+            let is_late = before.worker != after.worker
+                && self.ended.get(&after.attempt) == Some(&Ended::Crashed);
+            if before.attempt < after.attempt {
+                continue;
+            }
+            if is_late {
+                self.late += 1;
+            } else {
+                self.findings.push(format!("attempts {polled:?} were polled, in this order"));
+            }
         }
         for attempt in polled {
             if !started.contains(&attempt) {
@@ -269,7 +286,10 @@ impl<'a> Case<'a> {
             if elapsed < start {
                 early.push(format!("attempt {next} started at {elapsed:?}, not {start:?}"));
             }
+            // One that was given up may have begun later than that.
+            let is_given_up = self.ended.get(attempt) == Some(&Ended::Crashed);
             if !is_stepped
+                && !is_given_up
                 && let (Some(before), Some(after)) = (at(*attempt), at(*next))
                 && after.at.duration_since(before.at) + APART < *delay
             {

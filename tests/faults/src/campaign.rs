@@ -167,12 +167,19 @@ impl Campaign {
         Ok(())
     }
 
-    fn has_a_lease(&self) -> Result<bool> {
+    /// To be read. A worker may have died before it has made the tables.
+    fn store(&self) -> Result<SqliteStore> {
         let path = self.folder.store();
-        if !path.exists() {
-            return Ok(false);
-        }
-        let heads = snapshot::heads(&SqliteStore::open_read_only(path)?)?;
+        let store = if self.kept.is_empty() {
+            SqliteStore::open(path)?
+        } else {
+            SqliteStore::open_read_only(path)?
+        };
+        Ok(store)
+    }
+
+    fn has_a_lease(&self) -> Result<bool> {
+        let heads = snapshot::heads(&self.store()?)?;
         Ok(heads.iter().any(|head| head.lease.held.is_some()))
     }
 
@@ -265,7 +272,7 @@ impl Campaign {
 
     /// Nobody works: no count has fallen, and nothing is gone that was there.
     fn look(&mut self) -> Result<()> {
-        let heads = snapshot::heads(&SqliteStore::open_read_only(self.folder.store())?)?;
+        let heads = snapshot::heads(&self.store()?)?;
         let effects: HashSet<u32> =
             self.book.effects()?.iter().map(|effect| effect.operation).collect();
         let mut before = std::mem::take(&mut self.seen);

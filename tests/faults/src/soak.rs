@@ -13,22 +13,34 @@ use crate::args::Soak;
 
 /// A line after so many kills.
 const SHOWN: u64 = 250;
+/// More than this many findings tell no more.
+const ENOUGH: usize = 100;
 
 /// # Errors
-/// A worker cannot be started, or does nothing.
+/// Nobody knows where this program is.
 pub(crate) fn run(args: &Soak) -> Result<ExitCode> {
     let program = std::env::current_exe()?;
     let began = Instant::now();
     // Most of the time they wait: for a lease to end, for the disk.
     let threads = 3 * thread::available_parallelism().map_or(1, usize::from);
     let (next, tally) = (AtomicU64::new(args.seed), Mutex::new(Tally::default()));
-    let kills = || tally.lock().unwrap_or_else(PoisonError::into_inner).kills();
-    let soak = || -> Result<()> {
-        while kills() < args.kills {
+    // What the others do counts when it is done.
+    let left = || {
+        let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_enough = tally.findings.len() >= ENOUGH;
+        if is_enough { 0 } else { args.kills.saturating_sub(tally.kills()) }
+    };
+    let soak = || {
+        loop {
+            let left = left().div_ceil(threads as u64);
+            if left == 0 {
+                return;
+            }
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            // What the others do counts when it is done.
-            let left = args.kills.saturating_sub(kills()).div_ceil(threads as u64);
-            let done = campaign(&program, seed, left)?;
+            let done = campaign(&program, seed, left).unwrap_or_else(|error| {
+                let findings = vec![format!("given up: {error:#}")];
+                Tally { findings, ..Tally::default() }
+            });
             for finding in &done.findings {
                 println!("seed {seed}: {finding}");
             }
@@ -39,15 +51,13 @@ pub(crate) fn run(args: &Soak) -> Result<ExitCode> {
                 println!("{:>5} s  {:>6} kills", began.elapsed().as_secs(), tally.kills());
             }
         }
-        Ok(())
     };
     println!("seed {}, {threads} stores at a time", args.seed);
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(soak)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    })?;
+        for _ in 0..threads {
+            scope.spawn(soak);
+        }
+    });
     let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     println!("\n{tally}");
     println!("took          {} s", began.elapsed().as_secs());

@@ -34,6 +34,8 @@ pub struct Tally {
     pub released: u64,
     /// Attempts that a killed process was in, by the records.
     pub crashed: u64,
+    /// Attempts that were polled after they had been given up: their process stalled.
+    pub late: u64,
     /// Acknowledgements that were looked for.
     pub acknowledged: u64,
     /// Decisions that were made again.
@@ -71,6 +73,7 @@ impl Tally {
             (&mut self.polled, other.polled),
             (&mut self.released, other.released),
             (&mut self.crashed, other.crashed),
+            (&mut self.late, other.late),
             (&mut self.acknowledged, other.acknowledged),
             (&mut self.decisions, other.decisions),
         ] {
@@ -98,9 +101,9 @@ impl fmt::Display for Tally {
             f,
             "\nprocesses     {lives}, of which {shared} shared their store and {missed} missed their fault\n\
              operations    {operations}: {done} done, {dead} dead, {review} in review, {removed} removed\n\
-             attempts      {} polled, {} given back, {} crashed\n\
+             attempts      {} polled, {} given back, {} crashed, {} late\n\
              compared      {} acknowledgements, {} decisions",
-            self.polled, self.released, self.crashed, self.acknowledged, self.decisions
+            self.polled, self.released, self.crashed, self.late, self.acknowledged, self.decisions
         )?;
         write!(f, "findings      {}", self.findings.len())?;
         self.findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))

@@ -64,10 +64,11 @@ fn whatever_is_not_as_it_must_be_is_found() {
         assert!(findings.iter().any(|finding| finding.contains(what)), "{what}: {findings:?}");
     };
     finds("was polled, and never charged", &|day| day.poll(charged).attempt = 7);
-    finds("were polled, in this order", &|day| {
+    finds("attempts [1, 1] were polled", &|day| {
         let again = day.poll(charged).clone();
         day.polls.push(again);
     });
+    finds("were polled, in this order", &|day| day.polls.reverse());
     finds("was polled, and given back", &|day| day.poll(left).attempt = 1);
     finds("and was never polled", &|day| day.polls.retain(|poll| poll.operation != charged));
     finds("was polled 0ns later, not", &|day| {

@@ -1,10 +1,13 @@
 //! A holder that cannot give signs of life.
 
+use std::thread;
+use std::time::Duration;
+
 use retry_core::record::{Ended, Event};
 use retry_faults::Kind;
 use retry_faults::process::End;
 
-use crate::service::{Service, attempts};
+use crate::service::{Service, attempts, until};
 
 #[test]
 fn a_holder_whose_thread_is_blocked_is_fenced_and_there_is_one_result() {
@@ -42,11 +45,11 @@ fn a_holder_whose_thread_is_blocked_is_fenced_and_there_is_one_result() {
 fn a_holder_that_was_blocked_and_not_replaced_goes_on() {
     let number = Kind::Starved.number(0);
     let mut service = Service::new();
-    let mut starved = service.worker(&["--lease", "20"]);
+    let mut starved = service.worker(&["--lease", "500"]);
     starved.ask(number);
-    service.until_polled(number, 1);
+    until(|| !service.book.attempts(number).unwrap().is_empty());
     // Beyond its lease; nobody else wants it.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    thread::sleep(Duration::from_millis(600));
     service.book.open(number);
     let answer = starved.answer_of(number).unwrap();
     starved.tell_no_more();
