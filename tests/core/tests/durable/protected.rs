@@ -1,5 +1,7 @@
 //! The switch, the breaker and the budget around durable operations.
 
+use std::time::Duration;
+
 use retry_core::record::Phase;
 use retry_core::{Breaker, Budget, Clock, Resource, RetrierBuilder, StopReason};
 use retry_core_tests::block_on;
@@ -119,7 +121,7 @@ fn what_is_around_it_ends_the_call_and_not_the_operation() {
     // The wait of 10 s does not end in time: it is not begun.
     let stopped = within(3 * SECOND, &[Err(BUSY)]).unwrap_err();
     assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::DeadlineExceeded, 1));
-    assert_eq!(world.clock.elapsed(), 0 * SECOND);
+    assert_eq!(world.clock.elapsed(), Duration::ZERO);
     let head = world.record().head().clone();
     assert_eq!((head.phase, head.planned), (Phase::Parked, Some(10 * SECOND)));
 
@@ -127,7 +129,7 @@ fn what_is_around_it_ends_the_call_and_not_the_operation() {
     let before = world.record().entries().len();
     let stopped = within(3 * SECOND, &[Ok(7)]).unwrap_err();
     assert_eq!(stopped.reason(), StopReason::DeadlineExceeded);
-    assert_eq!((world.record().entries().len(), world.clock.elapsed()), (before, 0 * SECOND));
+    assert_eq!((world.record().entries().len(), world.clock.elapsed()), (before, Duration::ZERO));
 
     assert_eq!(within(30 * SECOND, &[Ok(7)]).unwrap(), 7);
     assert_eq!(service.ran(), [1, 2]);
