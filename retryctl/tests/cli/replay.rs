@@ -47,7 +47,7 @@ fn a_decision_that_differs_is_named() {
         1 record, 0 entries, 0 decisions, 1 differs
     "#]].assert_eq(&store.ctl("replay 01J00000000000000000000004").prints(1));
     expect![[r#"
-        {"records":5,"entries":20,"decisions":10,"differs":[{"record":"01J00000000000000000000004","operation":"payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48","entry":4,"recorded":"schedule_retry after attempt 1 in 2.266271292s (ceiling 100ms, unit 1143626492, computed 63.313564ms, hint 2s), starting at 3.266271292s","decided":"fail_permanent at 1s"}],"unreadable":[]}
+        {"records":5,"entries":20,"decisions":10,"differs":[{"record":"01J00000000000000000000004","operation":"payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48","entry":4,"recorded":"schedule_retry after attempt 1 in 2.266271292s (ceiling 100ms, unit 1143626492, computed 63.313564ms, hint 2s), starting at 3.266271292s","decided":"fail_permanent at 1s, for good"}],"unreadable":[]}
     "#]].assert_eq(&store.ctl("replay --all --json").prints(1));
 }
 
