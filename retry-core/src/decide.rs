@@ -198,9 +198,14 @@ struct Nesting {
     limit: u32,
 }
 
+impl Nesting {
+    /// Nothing is around the operation.
+    const NONE: Self = Self { depth: 1, product: 1, limit: Situation::NESTING_LIMIT };
+}
+
 impl Default for Nesting {
     fn default() -> Self {
-        Self { depth: 1, product: 1, limit: Situation::NESTING_LIMIT }
+        Self::NONE
     }
 }
 
@@ -220,7 +225,7 @@ impl Situation {
             inner_stop: None,
             retry_nested: false,
             switch: Switch::On,
-            nesting: Nesting { depth: 1, product: 1, limit: Self::NESTING_LIMIT },
+            nesting: Nesting::NONE,
             refusal: None,
         }
     }
@@ -396,13 +401,9 @@ pub(crate) fn decide_planned(
     start: Duration,
 ) -> Option<Stop> {
     let (deadline, elapsed) = (situation.deadline(policy), ledger.elapsed_nanos());
-    let (start, limit) = (Nanos::from_duration(start), policy.hint_limit_nanos());
-    let delay = start.minus(elapsed);
+    let start = Nanos::from_duration(start);
     let is_late = deadline.from_outside && start >= deadline.span;
-    is_late.then(|| {
-        let detail = Detail::WouldStartLate { deadline, elapsed, delay, hint: None, limit };
-        Stop::with(StopReason::DeadlineExceeded, detail)
-    })
+    is_late.then(|| would_start_late(policy, deadline, elapsed, start.minus(elapsed), None))
 }
 
 /// When the next attempt would start, if only the numbers counted: what a stop
@@ -523,17 +524,22 @@ fn schedule(
         None => draw.delay,
     };
     if delay >= left {
-        let detail = Detail::WouldStartLate {
-            deadline,
-            elapsed,
-            delay,
-            hint,
-            limit: policy.hint_limit_nanos(),
-        };
-        return Err(Stop::with(StopReason::DeadlineExceeded, detail));
+        return Err(would_start_late(policy, deadline, elapsed, delay, hint));
     }
     let start = elapsed.plus(delay);
     Ok(Wait { attempt, draw, hint, delay, start, earliest: start })
+}
+
+fn would_start_late(
+    policy: &Policy,
+    deadline: Deadline,
+    elapsed: Nanos,
+    delay: Nanos,
+    hint: Option<Nanos>,
+) -> Stop {
+    let limit = policy.hint_limit_nanos();
+    let detail = Detail::WouldStartLate { deadline, elapsed, delay, hint, limit };
+    Stop::with(StopReason::DeadlineExceeded, detail)
 }
 
 /// A hint is a floor; what is added keeps those who were given the same hint

@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use crate::attempt::Attempt;
 use crate::classify::Failure;
-use crate::decide::{Decision, Deferral, Situation, planned};
+use crate::decide::{Decision, Deferral, Situation};
 use crate::judge::{Describe, Judged};
 use crate::key::{IdempotencyKey, ToKey};
 use crate::observe::contain;
 use crate::policy::PolicyError;
 use crate::record::{
-    Arguments, Change, Ended, Event, Head, New, Phase, Record, RecordError, RecordId, Refused,
+    Arguments, Change, Ended, Event, Fingerprint, Head, New, Phase, Record, RecordError, RecordId,
+    Refused,
 };
 use crate::retrier::{Keeping, Retrier};
 use crate::run::{Admission, Failed, Halt, Run, Spec, deferral_of};
@@ -40,6 +41,8 @@ pub struct DurableRun<'a, T, E> {
     spec: &'a Spec,
     keeping: Keeping,
     given: Given,
+    /// What the store is asked for, once that can be asked.
+    asked: Option<Arc<Asked>>,
     /// What is held, or asked for. Abandoned when the operation is dropped.
     claim: Option<Claim>,
     stage: Stage,
@@ -56,6 +59,12 @@ enum Stage {
     Held,
     /// The body was polled, and its attempt is not finished.
     Polled,
+}
+
+/// What the store is asked for.
+struct Asked {
+    store: Arc<dyn Store>,
+    arguments: Arguments,
 }
 
 /// How the body of an attempt ended.
@@ -87,6 +96,7 @@ impl<'a, T, E> DurableRun<'a, T, E> {
             spec,
             keeping,
             given: Given::new(),
+            asked: None,
             claim: None,
             stage: Stage::Unasked,
             form: Form::JSON,
@@ -125,7 +135,7 @@ impl<'a, T, E> DurableRun<'a, T, E> {
         let mut hook = Pin::new(&mut hook);
         poll_fn(|cx| {
             // What is lost is found again before the attempt.
-            if claim.as_mut().is_some_and(|claim| claim.poll_lost(cx).is_ready()) {
+            if is_lost(claim, cx) {
                 return Poll::Ready(());
             }
             hook.as_mut().poll(cx)
@@ -137,23 +147,29 @@ impl<'a, T, E> DurableRun<'a, T, E> {
 impl<T, E> DurableRun<'_, T, E> {
     /// Gives what is recorded, or charges the next attempt: then the body may run.
     pub async fn begin(&mut self) -> Option<Done<T, E>> {
+        let asked = match self.asked() {
+            Ok(asked) => asked,
+            Err(stop) => return Some(Err(self.run.stop(stop))),
+        };
         if self.stage == Stage::Unasked
-            && let Some(done) = self.open().await
+            && let Some(done) = self.open(&asked).await
         {
             return Some(done);
         }
         loop {
             if self.run.is_waiting() {
                 if let Some(stop) = self.run.planned_too_late() {
-                    return Some(Err(self.leave(stop).await));
+                    return Some(Err(self.end(Vec::new(), stop).await));
                 }
                 if let Err(stopped) = self.wait().await {
                     return Some(Err(stopped));
                 }
             }
             let next = match self.run.admit() {
-                Admission::Granted => self.charge().await,
-                Admission::Deferred(deferral, situation) => self.defer(deferral, situation).await,
+                Admission::Granted => self.charge(&asked).await,
+                Admission::Deferred(deferral, situation) => {
+                    self.defer(&asked, deferral, situation).await
+                }
                 Admission::Halted(halt) => Err(self.halt(halt).await),
             };
             match next {
@@ -211,52 +227,46 @@ enum Charged<T, E> {
 
 /// Asking the store.
 impl<T, E> DurableRun<'_, T, E> {
+    /// What must hold before the store is asked.
+    fn asked(&mut self) -> Result<Arc<Asked>, Stop> {
+        if let Some(asked) = &self.asked {
+            return Ok(Arc::clone(asked));
+        }
+        self.run.check()?;
+        let Some(store) = self.keeping.store.clone() else {
+            return Err(Stop::invalid(PolicyError::NoStore));
+        };
+        if self.spec.policy().get_backoff().is_custom() {
+            return Err(Stop::invalid(PolicyError::CustomBackoff));
+        }
+        let arguments =
+            self.given.arguments().map_err(StoreError::from).and_then(|arguments| {
+                store.limits().check_arguments(&arguments).map(|()| arguments)
+            });
+        let arguments = arguments.map_err(Stop::unkeepable)?;
+        let asked = Arc::new(Asked { store, arguments });
+        self.asked = Some(Arc::clone(&asked));
+        Ok(asked)
+    }
+
     /// Finds the record, and goes on with it where it can; `Some` with what it
     /// answers. Without a record nothing is written yet.
-    async fn open(&mut self) -> Option<Done<T, E>> {
-        let arguments = match self.check() {
-            Ok(arguments) => arguments,
-            Err(stop) => return Some(Err(self.run.stop(stop))),
-        };
-        let (id, limit) = (self.run.id(), self.limits().arguments);
-        if arguments.json().len() > limit {
-            let bytes = arguments.json().len();
-            let error = StoreError::TooLarge { what: "the arguments", bytes, limit };
-            return Some(Err(self.run.stop(Stop::unkeepable(error))));
-        }
-        self.given = Given::checked(arguments);
+    async fn open(&mut self, asked: &Asked) -> Option<Done<T, E>> {
         self.stage = Stage::New;
-        let Some(store) = self.keeping.store.clone() else {
-            return Some(Err(self.run.stop(Stop::invalid(PolicyError::NoStore))));
-        };
-        match store.find(id).await {
-            Ok(Some(record)) => self.go_on(&store, Box::new(record)).await,
+        match asked.store.find(self.run.id()).await {
+            Ok(Some(record)) => self.go_on(asked, Box::new(record)).await,
             Ok(None) => None,
             Err(error) => Some(Err(self.store_failed(error))),
         }
     }
 
-    /// What must hold before the store is asked.
-    fn check(&mut self) -> Result<Arguments, Stop> {
-        self.run.check()?;
-        if self.keeping.store.is_none() {
-            return Err(Stop::invalid(PolicyError::NoStore));
-        }
-        if self.spec.policy().get_backoff().is_custom() {
-            return Err(Stop::invalid(PolicyError::CustomBackoff));
-        }
-        self.given.arguments().map_err(|error| Stop::unkeepable(StoreError::from(error)))
-    }
-
     /// Answers what is recorded, or takes the operation over; `None` where it goes
     /// on from here.
-    async fn go_on(
-        &mut self,
-        store: &Arc<dyn Store>,
-        mut record: Box<Record>,
-    ) -> Option<Done<T, E>> {
+    async fn go_on(&mut self, asked: &Asked, mut record: Box<Record>) -> Option<Done<T, E>> {
+        let store = &asked.store;
+        let fingerprint = asked.arguments.fingerprint();
         loop {
-            if let Some(done) = self.recorded(&record) {
+            if let Some(done) = self.recorded(&record, fingerprint) {
                 return Some(done);
             }
             // Where nothing may go on, nothing is written: however often one asks.
@@ -315,9 +325,9 @@ impl<T, E> DurableRun<'_, T, E> {
     }
 
     /// What the record answers, if it does.
-    fn recorded(&mut self, record: &Record) -> Option<Done<T, E>> {
+    fn recorded(&mut self, record: &Record, fingerprint: Fingerprint) -> Option<Done<T, E>> {
         let head = record.head();
-        if self.given.fingerprint() != Some(head.fingerprint) {
+        if fingerprint != head.fingerprint {
             return Some(Err(self.run.stop(Stop::new(StopReason::KeyReused))));
         }
         match (head.phase, record.result(), &head.stop) {
@@ -357,19 +367,16 @@ impl<T, E> DurableRun<'_, T, E> {
 
     /// Charges the attempt that was admitted; `Answered` where the operation exists
     /// by now.
-    async fn charge(&mut self) -> Result<Option<Charged<T, E>>, Stopped<E>> {
+    async fn charge(&mut self, asked: &Asked) -> Result<Option<Charged<T, E>>, Stopped<E>> {
         if self.stage == Stage::New {
-            return match self.enqueue(true).await? {
-                None => {
-                    self.run.start();
-                    Ok(Some(Charged::Attempt))
-                }
-                Some(record) => self.found(record).await,
-            };
+            if let Some(record) = self.enqueue(asked, true).await? {
+                return Ok(self.go_on(asked, record).await.map(Charged::Answered));
+            }
+        } else {
+            let attempt = self.run.number().saturating_add(1);
+            let elapsed = self.run.elapsed().duration();
+            self.write(vec![Event::AttemptStarted { attempt, elapsed }], true).await?;
         }
-        let attempt = self.run.number().saturating_add(1);
-        let elapsed = self.run.elapsed().duration();
-        self.write(vec![Event::AttemptStarted { attempt, elapsed }], true).await?;
         self.run.start();
         Ok(Some(Charged::Attempt))
     }
@@ -378,13 +385,14 @@ impl<T, E> DurableRun<'_, T, E> {
     /// now.
     async fn defer(
         &mut self,
+        asked: &Asked,
         deferral: Deferral,
         situation: Situation,
     ) -> Result<Option<Charged<T, E>>, Stopped<E>> {
         if self.stage == Stage::New
-            && let Some(record) = self.enqueue(false).await?
+            && let Some(record) = self.enqueue(asked, false).await?
         {
-            return self.found(record).await;
+            return Ok(self.go_on(asked, record).await.map(Charged::Answered));
         }
         self.keep_deferral(deferral, situation).await.map(|()| None)
     }
@@ -405,18 +413,20 @@ impl<T, E> DurableRun<'_, T, E> {
         Ok(())
     }
 
-    /// Begins the record; `Some` with the one that was there already.
-    async fn enqueue(&mut self, started: bool) -> Result<Option<Box<Record>>, Stopped<E>> {
-        let (Some(store), Some(arguments)) = (self.keeping.store.clone(), self.given.kept()) else {
-            return Err(self.run.stop(Stop::invalid(PolicyError::NoStore)));
-        };
-        let claim = Claim::new(&store, RecordId::new(), 1, &self.keeping, self.run.clock());
+    /// Begins the record; `Some` with the one of another call that was faster.
+    async fn enqueue(
+        &mut self,
+        asked: &Asked,
+        started: bool,
+    ) -> Result<Option<Box<Record>>, Stopped<E>> {
+        let Asked { store, arguments } = asked;
+        let claim = Claim::new(store, RecordId::new(), 1, &self.keeping, self.run.clock());
         let new = New {
             record: claim.record(),
             operation: self.run.id(),
             safety: self.spec.safety(),
             policy: *self.spec.policy(),
-            arguments,
+            arguments: arguments.clone(),
             queue: String::new(),
             code_version: self.keeping.code_version.as_deref().map(str::to_owned),
             keep: self.keeping.keep,
@@ -433,17 +443,6 @@ impl<T, E> DurableRun<'_, T, E> {
                 Ok(Some(record))
             }
             Err(error) => Err(self.store_failed(error)),
-        }
-    }
-
-    /// Another call was faster.
-    async fn found(&mut self, record: Box<Record>) -> Result<Option<Charged<T, E>>, Stopped<E>> {
-        let Some(store) = self.keeping.store.clone() else {
-            return Ok(None);
-        };
-        match self.go_on(&store, record).await {
-            Some(done) => Ok(Some(Charged::Answered(done))),
-            None => Ok(None),
         }
     }
 }
@@ -497,10 +496,7 @@ impl<T, E> DurableRun<'_, T, E> {
             why: error.to_string(),
         };
         let result = (self.form.write)(value).map_err(unwritable)?;
-        let (bytes, limit) = (result.len(), self.limits().result);
-        if bytes > limit {
-            return Err(StoreError::TooLarge { what: "the result", bytes, limit });
-        }
+        self.limits().check_result(&result)?;
         // JSON has no NaN: whoever asks again must be given the value.
         match (self.form.read)(&result) {
             Ok(_) => Ok(result),
@@ -517,10 +513,7 @@ impl<T, E> DurableRun<'_, T, E> {
         let reason = StopReason::ManualReview;
         let review = Event::ReviewOpened { elapsed, reason, text: text.clone() };
         let events = vec![Event::succeeded(attempt, elapsed), review];
-        match self.write(events, false).await {
-            Ok(()) => self.run.stop(Stop::said(reason, text)),
-            Err(stopped) => stopped,
-        }
+        self.end(events, Stop::said(reason, text)).await
     }
 
     /// A failed attempt and what follows, as events.
@@ -540,10 +533,8 @@ impl<T, E> DurableRun<'_, T, E> {
             error: text,
             situation: recorded,
         };
-        let start = match decision {
-            Decision::Stop(_) => planned(policy, &self.run.ledger(), situation, &id, failure),
-            _ => None,
-        };
+        let ledger = self.run.ledger();
+        let followed = Event::of_failure(decision, policy, &ledger, situation, &id, failure);
         let deferred = match decision {
             Decision::ScheduleRetry(wait) => deferral_of(wait),
             _ => None,
@@ -554,7 +545,6 @@ impl<T, E> DurableRun<'_, T, E> {
             until: deferral.until(),
             situation: recorded,
         });
-        let followed = Event::of_decision(decision, elapsed, start, Situation::new());
         [Some(finished), followed, deferred].into_iter().flatten().collect()
     }
 
@@ -562,7 +552,7 @@ impl<T, E> DurableRun<'_, T, E> {
     async fn wait(&mut self) -> Result<(), Stopped<E>> {
         let Self { run, claim, .. } = self;
         let waited = poll_fn(|cx| {
-            if claim.as_mut().is_some_and(|claim| claim.poll_lost(cx).is_ready()) {
+            if is_lost(claim, cx) {
                 return Poll::Ready(Err(()));
             }
             run.poll_next(cx).map(Ok)
@@ -582,7 +572,13 @@ impl<T, E> DurableRun<'_, T, E> {
         }
         let situation = situation.recorded(self.run.policy());
         let event = Event::of_stop(&stop, self.run.elapsed().duration(), None, situation);
-        match self.write(vec![event], false).await {
+        self.end(vec![event], stop).await
+    }
+
+    /// Keeps what happened, ends the lease, and stops. Where nothing happened, the
+    /// stop is this call's alone, and the record stays as it is.
+    async fn end(&mut self, events: Vec<Event>, stop: Stop) -> Stopped<E> {
+        match self.write(events, false).await {
             Ok(()) => self.run.stop(stop),
             Err(stopped) => stopped,
         }
@@ -622,15 +618,6 @@ impl<T, E> DurableRun<'_, T, E> {
         }
     }
 
-    /// A stop that is this call's alone: the lease ends, and the record stays as it
-    /// is.
-    async fn leave(&mut self, stop: Stop) -> Stopped<E> {
-        match self.write(Vec::new(), false).await {
-            Ok(()) => self.run.stop(stop),
-            Err(stopped) => stopped,
-        }
-    }
-
     /// The operation is held no more, as far as anybody knows: nothing is written.
     fn lost(&mut self) -> Stopped<E> {
         let unconfirmed = self.claim.take().is_some_and(|claim| claim.is_unconfirmed());
@@ -664,6 +651,10 @@ impl<T, E> Drop for DurableRun<'_, T, E> {
         let ended = (self.stage == Stage::Polled).then_some(ended);
         claim.abandon(ended, elapsed.duration(), self.run.situation());
     }
+}
+
+fn is_lost(claim: &mut Option<Claim>, cx: &mut Context<'_>) -> bool {
+    claim.as_mut().is_some_and(|claim| claim.poll_lost(cx).is_ready())
 }
 
 /// Of a store that was asked for one.

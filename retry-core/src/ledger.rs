@@ -42,14 +42,6 @@ impl Ledger {
         self.started = self.started.saturating_add(1);
     }
 
-    /// The attempt that was started last was given back before its body was
-    /// polled: it does not count, and its number is not used again.
-    pub const fn attempt_released(&mut self) {
-        if self.released < self.started {
-            self.released += 1;
-        }
-    }
-
     /// The running attempt failed when the operation was `elapsed` old.
     pub fn attempt_failed(&mut self, elapsed: Duration, failure: &Failure) {
         self.reached(elapsed);

@@ -1,8 +1,8 @@
 //! The record of an operation that survives its process: a list of events, each
 //! tied to the one before by a checksum, and what they fold to.
 //!
-//! But for the making of ids, nothing here reads a clock, and nothing does I/O. A store keeps what comes out of
-//! [`Change::apply`]; the decisions in it are those of
+//! But for the making of ids, nothing here reads a clock, and nothing does I/O. A
+//! store keeps what comes out of [`Change::apply`]; the decisions in it are those of
 //! [`decide`](crate::decide), and [`Record::replay`] proves it.
 
 mod change;

@@ -13,3 +13,14 @@ pub enum Safety {
     /// It repeats only what certainly had no effect.
     AtMostOnce,
 }
+
+impl Safety {
+    /// As a lower-case word, for logs and labels.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idempotent => "idempotent",
+            Self::Keyed => "keyed",
+            Self::AtMostOnce => "at_most_once",
+        }
+    }
+}

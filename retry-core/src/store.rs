@@ -160,6 +160,28 @@ pub struct Limits {
     pub result: usize,
 }
 
+impl Limits {
+    /// Whether the arguments may be kept.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`].
+    pub fn check_arguments(&self, arguments: &Arguments) -> Result<(), StoreError> {
+        at_most("the arguments", arguments.json().len(), self.arguments)
+    }
+
+    /// Whether the result, which is JSON, may be kept.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`].
+    pub fn check_result(&self, result: &str) -> Result<(), StoreError> {
+        at_most("the result", result.len(), self.result)
+    }
+}
+
+const fn at_most(what: &'static str, bytes: usize, limit: usize) -> Result<(), StoreError> {
+    if bytes > limit { Err(StoreError::TooLarge { what, bytes, limit }) } else { Ok(()) }
+}
+
 /// 64 KiB of arguments, 1 MiB of result.
 impl Default for Limits {
     fn default() -> Self {

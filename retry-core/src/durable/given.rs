@@ -6,15 +6,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::record::{Arguments, Fingerprint, RecordError};
+use crate::record::{Arguments, RecordError};
 
 /// The arguments of a call, by name, or one value in their place.
-pub struct Given(Result<Value, RecordError>, Option<Arguments>);
+pub struct Given(Result<Value, RecordError>);
 
 impl Given {
     /// None yet.
     pub fn new() -> Self {
-        Self(Ok(Value::Object(Map::new())), None)
+        Self(Ok(Value::Object(Map::new())))
     }
 
     /// Adds an argument.
@@ -24,25 +24,18 @@ impl Given {
         T: Argument,
         T: ?Sized,
     {
-        let Self(Ok(Value::Object(mut arguments)), _) = self else {
+        let Self(Ok(Value::Object(mut arguments))) = self else {
             return self;
         };
-        Self(
-            value.value().map(|value| {
-                arguments.insert(name.to_owned(), value);
-                Value::Object(arguments)
-            }),
-            None,
-        )
+        Self(value.value().map(|value| {
+            arguments.insert(name.to_owned(), value);
+            Value::Object(arguments)
+        }))
     }
 
     /// One value in place of all of them.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
-        Self(value.value(), None)
-    }
-
-    pub(super) fn checked(arguments: Arguments) -> Self {
-        Self(Ok(Value::Null), Some(arguments))
+        Self(value.value())
     }
 
     pub(super) fn arguments(&self) -> Result<Arguments, RecordError> {
@@ -50,14 +43,6 @@ impl Given {
             Ok(value) => Arguments::of(value),
             Err(error) => Err(error.clone()),
         }
-    }
-
-    pub(super) fn kept(&self) -> Option<Arguments> {
-        self.1.clone()
-    }
-
-    pub(super) fn fingerprint(&self) -> Option<Fingerprint> {
-        self.1.as_ref().map(Arguments::fingerprint)
     }
 }
 

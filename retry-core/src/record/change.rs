@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::replay::Decisions;
 use super::{Checksum, Ended, Entry, Event, Head, Holder, Lease, Phase, RecordError, Timestamp};
 use crate::classify::Failure;
-use crate::decide::{Decision, Situation, decide, decide_start, planned};
+use crate::decide::{Situation, decide, decide_start};
 
 /// The claim that a write is made under. A write whose claim is over is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,8 +141,8 @@ impl Change {
 
     /// The attempt gave the result, which is JSON.
     pub fn complete(fence: Fence, attempt: u32, elapsed: Duration, result: String) -> Self {
-        let sum = Checksum::of_text(&result).to_string();
-        let events = vec![Event::succeeded(attempt, elapsed), Event::ResultRecorded { sum }];
+        let recorded = Event::result_recorded(&result);
+        let events = vec![Event::succeeded(attempt, elapsed), recorded];
         Self::Append { fence, events, keeps: false, result: Some(result) }
     }
 
@@ -331,15 +331,12 @@ impl Applying<'_> {
     }
 
     fn start(&mut self) -> Result<(), RecordError> {
-        let (elapsed, situation) = (self.head.elapsed, self.situation(Situation::new()));
-        let decision = decide_start(&self.head.policy, &self.head.ledger(), &situation);
-        match Event::of_decision(&decision, elapsed, None, situation.recorded(&self.head.policy)) {
-            Some(event) => self.push(event),
-            None => {
-                let attempt = self.head.started.saturating_add(1);
-                self.push(Event::AttemptStarted { attempt, elapsed })
-            }
-        }
+        let elapsed = self.head.elapsed;
+        let refused = judged_start(self.head, elapsed, &Situation::new());
+        self.push(refused.unwrap_or_else(|| {
+            let attempt = self.head.started.saturating_add(1);
+            Event::AttemptStarted { attempt, elapsed }
+        }))
     }
 
     fn abandoned(
@@ -363,7 +360,7 @@ impl Applying<'_> {
         elapsed: Duration,
         situation: Situation,
     ) -> Result<(), RecordError> {
-        let (failure, situation) = (Failure::transient(), self.situation(situation));
+        let failure = Failure::transient();
         let attempt = self.head.started;
         let elapsed = elapsed.max(self.head.elapsed);
         self.push(Event::AttemptFinished {
@@ -374,12 +371,8 @@ impl Applying<'_> {
             error: None,
             situation: situation.recorded(&self.head.policy),
         })?;
-        let event = judged(self.head, &failure, situation);
+        let event = judged(self.head, &failure, &situation);
         event.map_or(Ok(()), |event| self.push(event))
-    }
-
-    fn situation(&self, situation: Situation) -> Situation {
-        situation.safety(self.head.safety)
     }
 
     /// A clock that was stepped back makes no lease older.
@@ -409,13 +402,18 @@ fn expect_recorded(events: &[Event], result: Option<&str>) -> Result<(), RecordE
 }
 
 /// What follows a failure, by the pure function, as the event that keeps it.
-fn judged(head: &Head, failure: &Failure, situation: Situation) -> Option<Event> {
-    let ledger = head.ledger();
-    let decision = decide(&head.policy, &ledger, &situation, &head.operation, Some(failure));
-    let planned = match decision {
-        Decision::Stop(_) => planned(&head.policy, &ledger, &situation, &head.operation, failure),
-        _ => None,
-    };
-    // What held is told by the entry of the attempt.
-    Event::of_decision(&decision, head.elapsed, planned, Situation::new())
+pub(super) fn judged(head: &Head, failure: &Failure, situation: &Situation) -> Option<Event> {
+    let Head { policy, operation, .. } = head;
+    let (ledger, situation) = (head.ledger(), situation.safety(head.safety));
+    let decision = decide(policy, &ledger, &situation, operation, Some(failure));
+    Event::of_failure(&decision, policy, &ledger, &situation, operation, failure)
+}
+
+/// Whether an attempt may start, by the pure function, as the event that keeps why
+/// it may not; `None` where it may.
+pub(super) fn judged_start(head: &Head, elapsed: Duration, situation: &Situation) -> Option<Event> {
+    let mut ledger = head.ledger();
+    ledger.reached(elapsed);
+    let decision = decide_start(&head.policy, &ledger, &situation.safety(head.safety));
+    Event::of_start(&decision, elapsed, situation.recorded(&head.policy))
 }

@@ -34,6 +34,15 @@ pub struct EntryColumns {
     pub sum: Checksum,
 }
 
+/// As they were read, or are to be written.
+impl From<&Entry> for EntryColumns {
+    fn from(entry: &Entry) -> Self {
+        let Entry { seq, at, epoch, attempt, event, body, sum } = entry;
+        let (kind, body) = (event.kind().to_owned(), body.clone());
+        Self { seq: *seq, at: *at, epoch: *epoch, attempt: *attempt, kind, body, sum: *sum }
+    }
+}
+
 impl Entry {
     /// Written behind `before`.
     pub(super) fn write(

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Fingerprint;
 use crate::classify::Failure;
-use crate::decide::{Decision, Situation, Wait};
+use crate::decide::{Decision, Situation, Wait, planned};
+use crate::ledger::Ledger;
 use crate::nanos::span;
+use crate::operation_id::OperationId;
 use crate::policy::Policy;
 use crate::safety::Safety;
 use crate::stop::{Stop, StopReason};
@@ -208,12 +210,11 @@ impl From<&Wait> for DelayChosen {
 }
 
 impl Event {
-    /// What the pure function decided, as an event. `planned` is the start of an
-    /// attempt that a stop which is not final leaves planned.
-    pub(crate) fn of_decision(
+    /// What the pure function decides before an attempt, as an event; `None` where
+    /// the attempt starts.
+    pub(crate) fn of_start(
         decision: &Decision,
         elapsed: Duration,
-        planned: Option<Duration>,
         situation: Situation,
     ) -> Option<Self> {
         Some(match decision {
@@ -225,8 +226,29 @@ impl Event {
                 until: deferral.until(),
                 situation,
             },
-            Decision::Stop(stop) => Self::of_stop(stop, elapsed, planned, situation),
+            Decision::Stop(stop) => Self::of_stop(stop, elapsed, None, situation),
         })
+    }
+
+    /// What the pure function decides after a failure, as an event. What held then is
+    /// told by the entry of the attempt. A stop that is not final leaves the next
+    /// attempt planned.
+    pub(crate) fn of_failure(
+        decision: &Decision,
+        policy: &Policy,
+        ledger: &Ledger,
+        situation: &Situation,
+        id: &OperationId,
+        failure: &Failure,
+    ) -> Option<Self> {
+        let elapsed = ledger.elapsed();
+        match decision {
+            Decision::Stop(stop) => {
+                let start = planned(policy, ledger, situation, id, failure);
+                Some(Self::of_stop(stop, elapsed, start, Situation::new()))
+            }
+            other => Self::of_start(other, elapsed, Situation::new()),
+        }
     }
 
     /// A stop, by what it means for the record.

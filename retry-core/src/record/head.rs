@@ -251,6 +251,11 @@ impl Head {
         }
     }
 
+    /// Whether what it came to may be forgotten.
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at().is_some_and(|at| at <= now)
+    }
+
     /// When what it came to may be forgotten: never, unless it is done or dead.
     pub fn expires_at(&self) -> Option<Timestamp> {
         let ended = matches!(self.phase, Phase::Done | Phase::Dead | Phase::Cancelled);

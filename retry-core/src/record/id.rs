@@ -40,11 +40,6 @@ impl RecordId {
         let random = u128::from(made & 0xffff) << 64 | process;
         Self(Ulid::from_parts(millis, random))
     }
-
-    /// When it was made, in milliseconds since 1970, by the clock of its process.
-    pub const fn made_at_millis(&self) -> u64 {
-        self.0.timestamp_ms()
-    }
 }
 
 impl fmt::Display for RecordId {

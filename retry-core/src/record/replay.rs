@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::change::{judged, judged_start};
 use super::{DelayChosen, Entry, Event, Finality, Head, Record, RecordError, RecordId};
 use crate::classify::Failure;
-use crate::decide::{Decision, Situation, decide, decide_start, planned};
+use crate::decide::Situation;
 use crate::stop::StopReason;
 
 /// What a replay found: every decision is the one that the pure function makes.
@@ -147,7 +148,7 @@ impl Decisions {
         let decided = match self.open {
             Open::Nothing => return Ok(()),
             Open::Succeeded => None,
-            Open::Failed(failure, situation) => Some(after(head, &failure, situation)),
+            Open::Failed(failure, situation) => after(head, &failure, &situation),
         };
         Err(Undecided::new("nothing after `attempt_finished`", self.open.shown(decided)))
     }
@@ -157,7 +158,7 @@ impl Open {
     /// What is decided in the place of the event; `None`: nothing is.
     fn decided(self, head: &Head, event: &Event) -> Option<Said> {
         let (elapsed, situation) = match (self, event) {
-            (Self::Failed(failure, situation), _) => return Some(after(head, &failure, situation)),
+            (Self::Failed(failure, situation), _) => return after(head, &failure, &situation),
             (Self::Succeeded, _) => return None,
             (Self::Nothing, Event::AttemptStarted { elapsed, .. }) => (*elapsed, Situation::new()),
             (
@@ -168,10 +169,10 @@ impl Open {
             ) => (*elapsed, *situation),
             _ => return None,
         };
-        let mut ledger = head.ledger();
-        ledger.reached(elapsed);
-        let decision = decide_start(&head.policy, &ledger, &situation.safety(head.safety));
-        Some(Said::of(&decision, elapsed, None))
+        match judged_start(head, elapsed, &situation) {
+            Some(refused) => Said::by(&refused),
+            None => Some(Said::Starts),
+        }
     }
 
     fn shown(self, decided: Option<Said>) -> String {
@@ -183,16 +184,8 @@ impl Open {
     }
 }
 
-fn after(head: &Head, failure: &Failure, situation: Situation) -> Said {
-    let (ledger, situation) = (head.ledger(), situation.safety(head.safety));
-    let decision = decide(&head.policy, &ledger, &situation, &head.operation, Some(failure));
-    let planned = match &decision {
-        Decision::Stop(stop) if stop.finality() == Finality::Resumable => {
-            planned(&head.policy, &ledger, &situation, &head.operation, failure)
-        }
-        _ => None,
-    };
-    Said::of(&decision, head.elapsed, planned)
+fn after(head: &Head, failure: &Failure, situation: &Situation) -> Option<Said> {
+    Said::by(&judged(head, failure, situation)?)
 }
 
 fn shown(said: Option<Said>, event: &Event) -> String {
@@ -227,20 +220,6 @@ impl Said {
             }
             _ => return None,
         })
-    }
-
-    fn of(decision: &Decision, elapsed: Duration, planned: Option<Duration>) -> Self {
-        match decision {
-            Decision::StartAttempt => Self::Starts,
-            Decision::ScheduleRetry(wait) => Self::Waits(wait.into()),
-            Decision::Defer(deferral) => {
-                Self::Defers { reason: deferral.reason(), elapsed, until: deferral.until() }
-            }
-            Decision::Stop(stop) => {
-                let (reason, finality) = (stop.reason(), stop.finality());
-                Self::Stops { reason, finality, elapsed, planned }
-            }
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::classify::Failure;
-use crate::decide::{Decision, Situation, decide, decide_start, planned};
+use crate::decide::{Situation, decide, decide_start};
 use crate::{Backoff, Jitter, OperationId, Policy, Safety};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -121,12 +121,8 @@ impl Kept {
         ledger.attempt_failed(elapsed, &failure);
         let situation = situation.safety(*safety);
         let decision = decide(policy, &ledger, &situation, operation, Some(&failure));
-        let start = match decision {
-            Decision::Stop(_) => planned(policy, &ledger, &situation, operation, &failure),
-            _ => None,
-        };
-        let at = ledger.elapsed();
-        let followed = Event::of_decision(&decision, at, start, Situation::new());
+        let followed =
+            Event::of_failure(&decision, policy, &ledger, &situation, operation, &failure);
         [finished].into_iter().chain(followed).collect()
     }
 
@@ -137,7 +133,7 @@ impl Kept {
         ledger.reached(elapsed);
         let elapsed = ledger.elapsed();
         let decision = decide_start(policy, &ledger, &situation.safety(*safety));
-        Event::of_decision(&decision, elapsed, None, situation.recorded(policy))
+        Event::of_start(&decision, elapsed, situation.recorded(policy))
             .unwrap_or(Event::AttemptStarted { attempt: started + 1, elapsed })
     }
 
@@ -174,15 +170,7 @@ impl Kept {
 }
 
 fn columns(entry: &Entry) -> EntryColumns {
-    EntryColumns {
-        seq: entry.seq(),
-        at: entry.at(),
-        epoch: entry.epoch(),
-        attempt: entry.attempt(),
-        kind: entry.event().kind().to_owned(),
-        body: entry.body().to_owned(),
-        sum: entry.sum(),
-    }
+    entry.into()
 }
 
 /// A life with an entry of nearly every kind: deferred, released, crashed, retried,

@@ -98,15 +98,12 @@ impl Default for MemoryStore {
 
 impl Store for MemoryStore {
     fn enqueue(&self, new: New) -> Reply<Enqueued> {
-        let limit = self.limits().arguments;
+        let limits = self.limits();
         self.answer(|state, now| {
             if let Some(record) = state.current(&new.operation, now) {
                 return Ok(Enqueued::Existing(Box::new(state.read(record)?)));
             }
-            let bytes = new.arguments.json().len();
-            if bytes > limit {
-                return Err(StoreError::TooLarge { what: "arguments", bytes, limit });
-            }
+            limits.check_arguments(&new.arguments)?;
             let (head, entries) = new.apply(now)?;
             if new.operation.key().is_some() {
                 state.keys.insert(new.operation, new.record);
@@ -201,10 +198,9 @@ impl Store for MemoryStore {
 
     fn retain(&self, limit: usize) -> Reply<usize> {
         self.answer(|state, now| {
-            let expired = |head: &Head| head.expires_at().is_some_and(|at| at <= now);
             let has_key = |head: &Head| state.keys.get(&head.operation) == Some(&head.record);
             let ended = state.earliest(
-                |head| expired(head) && (head.phase == Phase::Done || has_key(head)),
+                |head| head.has_expired(now) && (head.phase == Phase::Done || has_key(head)),
                 |head| head.updated_at,
                 limit,
             );
@@ -260,7 +256,7 @@ impl State {
     fn current(&self, operation: &OperationId, now: Timestamp) -> Option<RecordId> {
         let record = *self.keys.get(operation)?;
         let head = &self.records.get(&record)?.head;
-        head.expires_at().is_none_or(|at| at > now).then_some(record)
+        (!head.has_expired(now)).then_some(record)
     }
 
     fn apply(&mut self, record: RecordId, change: Change, now: Timestamp) -> Result<Head, Refused> {
@@ -291,15 +287,7 @@ impl State {
         let Some(Kept { head, entries, arguments, result }) = self.records.get(&record) else {
             return Err(StoreError::Closed);
         };
-        let columns = entries.iter().map(|entry| EntryColumns {
-            seq: entry.seq(),
-            at: entry.at(),
-            epoch: entry.epoch(),
-            attempt: entry.attempt(),
-            kind: entry.event().kind().to_owned(),
-            body: entry.body().to_owned(),
-            sum: entry.sum(),
-        });
+        let columns = entries.iter().map(EntryColumns::from);
         Ok(Record::read(head.clone(), columns, arguments.clone(), result.clone())?)
     }
 

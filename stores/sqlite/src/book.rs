@@ -53,9 +53,8 @@ impl Book<'_> {
         if let Some(record) = self.find(&new.operation)?.transpose() {
             return Ok(record.map(|record| Enqueued::Existing(Box::new(record))));
         }
-        let (bytes, limit) = (new.arguments.json().len(), self.limits.arguments);
-        if bytes > limit {
-            return Ok(Err(StoreError::TooLarge { what: "arguments", bytes, limit }));
+        if let Err(error) = self.limits.check_arguments(&new.arguments) {
+            return Ok(Err(error));
         }
         let (head, entries) = match new.apply(self.now) {
             Ok(applied) => applied,
@@ -357,7 +356,7 @@ impl Book<'_> {
                 Ok(record) if expires_at.is_some_and(|at| at <= self.now.as_nanos()) => {
                     // A new operation begins: the record itself must say so too.
                     Ok(match self.head(record)? {
-                        Ok(head) if self.is_over(&head) => Ok(None),
+                        Ok(head) if head.has_expired(self.now) => Ok(None),
                         Ok(_) => {
                             Err(damaged(record, "its key has expired, and the record has not"))
                         }
@@ -371,14 +370,10 @@ impl Book<'_> {
         }
     }
 
-    fn is_over(&self, head: &Head) -> bool {
-        head.expires_at().is_some_and(|at| at <= self.now)
-    }
-
     /// The head of a record that has expired by its own row too. Nothing is removed
     /// on the word of an index alone.
     fn expired(&self, record: RecordId) -> Sql<Option<Head>> {
-        Ok(self.head(record)?.ok().filter(|head| self.is_over(head)))
+        Ok(self.head(record)?.ok().filter(|head| head.has_expired(self.now)))
     }
 
     fn free_key(&self, head: &Head) -> Sql<()> {
@@ -450,11 +445,7 @@ impl Book<'_> {
 
     /// Everything of one record, verified.
     fn record(&self, record: RecordId) -> Sql<Option<Result<Record, RecordError>>> {
-        let sql = format!("SELECT {HEAD} FROM operation WHERE id = ?").replacen(
-            " FROM",
-            ", args, result FROM",
-            1,
-        );
+        let sql = format!("SELECT {HEAD}, args, result FROM operation WHERE id = ?");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query([record.to_string()])?;
         let read = match rows.next() {
@@ -535,7 +526,7 @@ impl Book<'_> {
                 head.operation.name(),
                 head.queue,
                 head.code_version,
-                row::safety_word(head.safety),
+                head.safety.as_str(),
                 policy,
                 head.rules,
                 head.fingerprint.to_string(),

@@ -177,17 +177,9 @@ pub(crate) fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-pub(crate) const fn safety_word(safety: Safety) -> &'static str {
-    match safety {
-        Safety::Idempotent => "idempotent",
-        Safety::Keyed => "keyed",
-        Safety::AtMostOnce => "at_most_once",
-    }
-}
-
 fn safety_of(word: &str) -> Option<Safety> {
     let all = [Safety::Idempotent, Safety::Keyed, Safety::AtMostOnce];
-    all.into_iter().find(|safety| safety_word(*safety) == word)
+    all.into_iter().find(|safety| safety.as_str() == word)
 }
 
 pub(crate) fn policy_text(policy: &Policy) -> Result<String, RecordError> {

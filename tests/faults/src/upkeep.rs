@@ -81,7 +81,7 @@ impl Upkeep {
             ..List::default()
         };
         let done = self.service.store.list(list).await?;
-        Ok(done.iter().any(|head| head.expires_at().is_some_and(|at| at <= now)))
+        Ok(done.iter().any(|head| head.has_expired(now)))
     }
 
     /// One attempt of what the queue handed out. Whoever is too late is fenced.

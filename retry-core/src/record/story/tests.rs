@@ -67,10 +67,11 @@ impl Kept {
         let mut head = self.head.clone();
         head.append(finished.clone(), self.now).unwrap();
         let situation = Situation::new().safety(head.safety);
-        let decision =
-            decide(&head.policy, &head.ledger(), &situation, &head.operation, Some(&failure));
-        let decided = Event::of_decision(&decision, head.elapsed, None, Situation::new()).unwrap();
-        self.append(vec![finished, decided]);
+        let (Head { policy, operation, .. }, ledger) = (&head, head.ledger());
+        let decision = decide(policy, &ledger, &situation, operation, Some(&failure));
+        let decided =
+            Event::of_failure(&decision, policy, &ledger, &situation, operation, &failure);
+        self.append(vec![finished, decided.unwrap()]);
     }
 
     /// The planned attempt starts when it is due.
@@ -241,7 +242,7 @@ fn one_that_is_deferred_refused_and_dropped() {
     let refusal = Refusal::breaker(Some(elapsed + 5 * SECOND));
     let deferring = Situation::new().refused(refusal.on_refusal(OnRefusal::Defer));
     let decision = decide_start(&kept.head.policy, &kept.head.ledger(), &deferring);
-    kept.append(vec![Event::of_decision(&decision, elapsed, None, deferring).unwrap()]);
+    kept.append(vec![Event::of_start(&decision, elapsed, deferring).unwrap()]);
     kept.starts();
     kept.apply(Change::Abandon {
         fence: kept.fence,

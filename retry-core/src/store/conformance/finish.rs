@@ -165,7 +165,8 @@ pub(super) fn what_is_not_final_goes_on(subject: &Subject) {
         error: None,
         situation: Situation::new().disabled(true),
     };
-    let parked = Event::of_decision(&decision, elapsed, planned, Situation::new());
+    let Head { policy, operation, .. } = &head;
+    let parked = Event::of_failure(&decision, policy, &ledger, &situation, operation, &failure);
     let head = subject.append(&head, false, [finished].into_iter().chain(parked).collect());
     assert_eq!(
         (head.phase, head.due_reason, head.planned, head.lease.held),

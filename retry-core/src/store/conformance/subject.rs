@@ -10,7 +10,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::clock::{Clock, VirtualClock};
-use crate::decide::{Decision, Situation, decide};
+use crate::decide::{Situation, decide};
 use crate::key::IdempotencyKey;
 use crate::operation_id::OperationId;
 use crate::policy::Policy;
@@ -451,27 +451,23 @@ pub(super) fn failed_with(head: &Head, failure: Failure, error: Option<&str>) ->
     let situation = Situation::new().safety(head.safety);
     let decision = decide(&head.policy, &ledger, &situation, &head.operation, Some(&failure));
     let mut events = vec![finished];
-    events.extend(Event::of_decision(&decision, elapsed, None, Situation::new()));
+    let Head { policy, operation, .. } = head;
+    let followed = Event::of_failure(&decision, policy, &ledger, &situation, operation, &failure);
+    events.extend(followed);
     events
 }
 
 /// The attempt gave a value after another second.
 pub(super) fn succeeded(head: &Head, result: &str) -> Change {
-    let finished = Event::succeeded(head.started, head.elapsed + SECOND);
-    Change::Append {
-        fence: fence(head),
-        events: vec![finished, Event::result_recorded(result)],
-        keeps: false,
-        result: Some(result.to_owned()),
-    }
+    Change::complete(fence(head), head.started, head.elapsed + SECOND, result.to_owned())
 }
 
 /// What the pure function decides before an attempt, where it is no attempt.
 pub(super) fn before_attempt(head: &Head, situation: Situation) -> Event {
     let decision = decide(&head.policy, &head.ledger(), &situation, &head.operation, None);
-    match Event::of_decision(&decision, head.elapsed, None, situation) {
-        Some(event) if decision != Decision::StartAttempt => event,
-        _ => panic!("an attempt may start: {head:?}"),
+    match Event::of_start(&decision, head.elapsed, situation) {
+        Some(event) => event,
+        None => panic!("an attempt may start: {head:?}"),
     }
 }
 
