@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
 
-use retry_core::record::RecordId;
-
 type Figures = BTreeMap<String, u64>;
 
 /// Builds the example, where that was not done, and runs it as the README says:
@@ -26,12 +24,9 @@ fn figures(args: &[&str]) -> Figures {
 
 /// The same, with the store in a folder that is removed.
 fn kept_figures(args: &[&str]) -> Figures {
-    let folder = std::env::temp_dir().join(format!("retry-durable-test-{}", RecordId::new()));
-    std::fs::create_dir(&folder).unwrap();
-    let store = folder.join("payments.db");
-    let figures = figures(&[args, &["--store", store.to_str().unwrap()]].concat());
-    std::fs::remove_dir_all(&folder).unwrap();
-    figures
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("payments.db");
+    figures(&[args, &["--store", store.to_str().unwrap()]].concat())
 }
 
 #[track_caller]

@@ -109,8 +109,6 @@ impl Group {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;
 
     use futures::executor::block_on;
@@ -147,12 +145,8 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_an_error_and_nothing_else_is_lost() {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let made = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("retry-sqlite-full-{}-{made}", std::process::id());
-        let folder: PathBuf = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        let store = SqliteStore::open(folder.join("store.db")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
         limit(&store, 60);
 
         let mut kept = Vec::new();
@@ -180,6 +174,5 @@ mod tests {
         let list = List { limit: usize::MAX, ..List::default() };
         assert_eq!(block_on(store.list(list)).unwrap().len(), kept.len() + 1);
         block_on(store.close()).unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use retry_core::key::ToKey as _;
@@ -10,28 +9,24 @@ use retry_core::record::{Arguments, Fence, Head, Holder, New, RecordId};
 use retry_core::store::{Claimed, Due, Enqueued, Store};
 use retry_core::{OperationId, Policy, Safety};
 use retry_sqlite::SqliteStore;
+use tempfile::TempDir;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
 
 /// Removed with everything in it.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let name =
-            format!("retry-sqlite-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(tempfile::tempdir().unwrap())
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     pub(crate) fn file(&self) -> PathBuf {
-        self.0.join("store.db")
+        self.path().join("store.db")
     }
 
     pub(crate) fn store(&self) -> SqliteStore {
@@ -41,12 +36,6 @@ impl Folder {
     /// Past the store, as an operator or a fault would.
     pub(crate) fn sql(&self, sql: &str) -> rusqlite::Result<()> {
         rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
