@@ -167,6 +167,11 @@ pub(crate) fn connect(
     Ok(connection)
 }
 
+/// After so many pages of 4 KiB the log is copied into the file. Keys are in no order,
+/// so each page is about few of them: the longer the log, the fewer pages are copied
+/// for an operation, and the more there is to read back after a crash.
+const LOG_PAGES: i64 = 16_384;
+
 /// The same for every connection.
 fn settle(connection: &Connection, access: Access) -> Sql<()> {
     connection.set_prepared_statement_cache_capacity(64);
@@ -177,15 +182,17 @@ fn settle(connection: &Connection, access: Access) -> Sql<()> {
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    // In KiB where it is negative.
-    connection.pragma_update(None, "cache_size", -16_384)?;
+    // In KiB where it is negative. What is written is spread over the file, as keys are.
+    let cache = if access == Access::Write { -65_536 } else { -8_192 };
+    connection.pragma_update(None, "cache_size", cache)?;
     if access != Access::ReadOnly {
         // It is a store: the last one that closes it empties its log.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     }
     if access == Access::Write {
-        const LOG_BYTES: i64 = 64 << 20;
-        let pragma = format!("PRAGMA journal_size_limit = {LOG_BYTES}");
+        connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+        // With room for a last commit, so that the file is not cut and grown each time.
+        let pragma = format!("PRAGMA journal_size_limit = {}", LOG_PAGES * 5 * 1024);
         connection.query_row(&pragma, [], |_| Ok(()))?;
     } else {
         connection.pragma_update(None, "query_only", true)?;

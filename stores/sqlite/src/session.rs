@@ -148,9 +148,11 @@ impl Session {
 
     /// No process that shares the file goes on with an earlier time.
     fn keep_floor(&self, now: Timestamp) -> Sql<()> {
-        let sql = "UPDATE meta SET value = CASE key WHEN 'clock_floor_ns' THEN ?1 ELSE ~?1 END \
-             WHERE key IN ('clock_floor_ns', 'clock_floor_check')";
-        self.connection.prepare_cached(sql)?.execute([now.as_nanos()]).map(drop)
+        let sql = "UPDATE meta SET value = ? WHERE key = ?";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.execute(params![now.as_nanos(), "clock_floor_ns"])?;
+        statement.execute(params![!now.as_nanos(), "clock_floor_check"])?;
+        Ok(())
     }
 
     fn upsert_worker(&self, now: Timestamp) -> Sql<()> {

@@ -90,7 +90,7 @@ CREATE TABLE idempotency (
   expires_at INTEGER,
   PRIMARY KEY (scope, key),
   CHECK ((state = 'open') = (expires_at IS NULL))
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX idempotency_expired ON idempotency (expires_at, operation) WHERE state = 'failed';
 
