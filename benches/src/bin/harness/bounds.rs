@@ -6,6 +6,7 @@ use std::fmt;
 use anyhow::{Result, ensure};
 
 use crate::measured::Measured;
+use crate::store::{Sides, Times, Work};
 
 /// A number and what it must not exceed.
 #[derive(Debug)]
@@ -26,12 +27,62 @@ impl Bound {
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.holds() { "ok" } else { "BROKEN" };
-        write!(f, "{word:<7} {}: {:.1} (at most {:.1})", self.what, self.value, self.bound)
+        write!(f, "{word:<7} {}: {:.2} (at most {:.2})", self.what, self.value, self.bound)
     }
 }
 
-/// Every bound in instructions, allocations or bytes.
-pub(crate) fn all(measured: &Measured) -> Result<Vec<Bound>> {
+/// Every bound on what is counted.
+pub(crate) fn counted(measured: &Measured) -> Result<Vec<Bound>> {
+    let mut bounds = of_a_loop(measured)?;
+    bounds.extend(of_a_log(&measured.store.pages));
+    Ok(bounds)
+}
+
+/// Every bound on a ratio of times, which a machine that does something else too may
+/// break.
+pub(crate) fn timed(measured: &Measured) -> Vec<Bound> {
+    measured.store.times.iter().flat_map(of_a_work).collect()
+}
+
+fn of_a_log(pages: &Sides<f64>) -> [Bound; 2] {
+    [
+        Bound {
+            what: "store, pages of the log a write beside raw SQLite's and the clock's",
+            value: pages.ours,
+            // The process itself is written down too, once.
+            bound: pages.raw + 1.1,
+        },
+        Bound {
+            what: "store, pages of the log a write with 100 000 parked, a fifth more at most",
+            value: pages.beside_parked,
+            bound: pages.ours * 1.2,
+        },
+    ]
+}
+
+/// At least half of what raw SQLite does, and a fifth less with many that wait.
+fn of_a_work(times: &Times) -> [Bound; 2] {
+    let [raw, parked] = match times.work {
+        Work::Single => [
+            "store, one producer, raw SQLite's rate by ours",
+            "store, one producer, our rate by that with 100 000 parked",
+        ],
+        Work::Producers => [
+            "store, 64 producers, raw SQLite's rate by ours",
+            "store, 64 producers, our rate by that with 100 000 parked",
+        ],
+        Work::Batches => [
+            "store, batches of 32, raw SQLite's rate by ours",
+            "store, batches of 32, our rate by that with 100 000 parked",
+        ],
+    };
+    [
+        Bound { what: raw, value: times.to_raw.recip(), bound: 2.0 },
+        Bound { what: parked, value: times.beside_parked_to_ours.recip(), bound: 1.25 },
+    ]
+}
+
+fn of_a_loop(measured: &Measured) -> Result<Vec<Bound>> {
     let (ours, hand, decision) =
         (&measured.ours, measured.hand_under_timeout()?, &measured.decision);
     let [ready, waits_once, _] = &ours.instructions;

@@ -5,7 +5,7 @@ use retry_benches::{HAND_UNDER_TIMEOUT, OURS, SUBJECTS, Scenario, Subject};
 
 use crate::checking::{self, Checked};
 use crate::instructions::{self, Instructions};
-use crate::{allocations, decision};
+use crate::{allocations, decision, store};
 
 /// The numbers of one subject.
 #[derive(Debug)]
@@ -45,6 +45,7 @@ pub(crate) struct Measured {
     pub(crate) others: Vec<Row>,
     pub(crate) ours: Row,
     pub(crate) decision: Decision,
+    pub(crate) store: store::Measured,
     /// Empty where only bounds are checked.
     pub(crate) checked: Vec<Checked>,
 }
@@ -52,7 +53,7 @@ pub(crate) struct Measured {
 impl Measured {
     /// Everything, for the report.
     pub(crate) fn everything() -> Result<Self> {
-        let mut measured = Self::of(SUBJECTS)?;
+        let mut measured = Self::of(SUBJECTS, store::Measured::everything()?)?;
         measured.decision.nanoseconds = Some(decision::nanoseconds(OURS.decide));
         measured.checked = checking::all()?;
         Ok(measured)
@@ -60,10 +61,10 @@ impl Measured {
 
     /// Only what the bounds need.
     pub(crate) fn bounded() -> Result<Self> {
-        Self::of(&[HAND_UNDER_TIMEOUT])
+        Self::of(&[HAND_UNDER_TIMEOUT], store::Measured::counted()?)
     }
 
-    fn of(subjects: &[&'static Subject]) -> Result<Self> {
+    fn of(subjects: &[&'static Subject], store: store::Measured) -> Result<Self> {
         Ok(Self {
             others: subjects.iter().map(|subject| Row::of(subject)).collect::<Result<_>>()?,
             ours: Row::of(OURS.subject)?,
@@ -71,6 +72,7 @@ impl Measured {
                 instructions: instructions::of_one(&["decision"])?,
                 nanoseconds: None,
             },
+            store,
             checked: Vec::new(),
         })
     }
