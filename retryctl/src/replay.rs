@@ -76,7 +76,15 @@ impl Report {
         operation: Option<String>,
     ) -> Result<(), Error> {
         match block_on(store.read(record)) {
-            Ok(Some(record)) => self.judge(&record),
+            Ok(Some(record)) => match block_on(store.find(record.head().operation.clone())) {
+                // Its key would begin it once more.
+                Err(error) if record_of(&error) == Some(record.head().record) => {
+                    self.cannot_read(error, operation)?;
+                }
+                // What its key stands for is a later record, and told there.
+                Err(StoreError::Record(_)) | Ok(_) => self.judge(&record),
+                Err(error) => return Err(error.into()),
+            },
             // Removed since it was listed.
             Ok(None) => {}
             Err(error) => self.cannot_read(error, operation)?,

@@ -77,6 +77,23 @@ fn a_damaged_entry_is_named_and_the_others_are_replayed() {
     store.ctl("explain 01J00000000000000000000001").prints(0);
 }
 
+/// The operation would be begun once more.
+#[test]
+fn a_key_that_is_missing_is_named_with_its_record() {
+    let store = Store::with_one_of_each("replay_key");
+    store.damage("DELETE FROM idempotency WHERE operation = '01J00000000000000000000004'");
+    expect![[r#"
+        payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48: record 01J00000000000000000000004 is damaged: its key is missing in the table `idempotency`; nothing was changed, restore it from a backup
+        5 records, 20 entries, 10 decisions, 1 cannot be read
+    "#]]
+    .assert_eq(&store.ctl("replay --all").prints(1));
+    expect![[r#"
+        record 01J00000000000000000000004 is damaged: its key is missing in the table `idempotency`; nothing was changed, restore it from a backup
+        1 record, 0 entries, 0 decisions, 1 cannot be read
+    "#]]
+    .assert_eq(&store.ctl("replay 01J00000000000000000000004").prints(1));
+}
+
 /// Wherever they are: at the beginning, at the end, next to each other.
 #[test]
 fn rows_that_cannot_be_read_do_not_hide_the_others() {
