@@ -13,6 +13,7 @@ mod event;
 mod fingerprint;
 mod head;
 mod id;
+mod judge;
 mod replay;
 mod story;
 mod timestamp;

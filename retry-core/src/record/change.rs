@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::judge::{judged, judged_start};
 use super::replay::Decisions;
 use super::{Checksum, Ended, Entry, Event, Head, Holder, Lease, Phase, RecordError, Timestamp};
 use crate::classify::Failure;
-use crate::decide::{Situation, decide, decide_start};
+use crate::decide::Situation;
 
 /// The claim that a write is made under. A write whose claim is over is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -399,21 +400,4 @@ fn expect_recorded(events: &[Event], result: Option<&str>) -> Result<(), RecordE
         _ => "was given another result than the entry tells",
     };
     Err(RecordError::Illegal { event: "result_recorded", holds: holds.to_owned() })
-}
-
-/// What follows a failure, by the pure function, as the event that keeps it.
-pub(super) fn judged(head: &Head, failure: &Failure, situation: &Situation) -> Option<Event> {
-    let Head { policy, operation, .. } = head;
-    let (ledger, situation) = (head.ledger(), situation.safety(head.safety));
-    let decision = decide(policy, &ledger, &situation, operation, Some(failure));
-    Event::of_failure(&decision, policy, &ledger, &situation, operation, failure)
-}
-
-/// Whether an attempt may start, by the pure function, as the event that keeps why
-/// it may not; `None` where it may.
-pub(super) fn judged_start(head: &Head, elapsed: Duration, situation: &Situation) -> Option<Event> {
-    let mut ledger = head.ledger();
-    ledger.reached(elapsed);
-    let decision = decide_start(&head.policy, &ledger, &situation.safety(head.safety));
-    Event::of_start(&decision, elapsed, situation.recorded(&head.policy))
 }

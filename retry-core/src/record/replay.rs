@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::change::{judged, judged_start};
+use super::judge::{judged, judged_start};
 use super::{DelayChosen, Entry, Event, Finality, Head, Record, RecordError, RecordId};
 use crate::classify::Failure;
 use crate::decide::Situation;
