@@ -337,9 +337,8 @@ impl<T, E> DurableRun<'_, T, E> {
                     Ok(value)
                 }
                 Err(error) => {
-                    let what = format!("its result: {error}");
-                    let (record, entry) = (head.record, head.seq);
-                    let error = RecordError::Unreadable { record, entry, what };
+                    let error =
+                        RecordError::OtherResult { record: head.record, why: error.to_string() };
                     Err(self.store_failed(error.into()))
                 }
             }),

@@ -40,6 +40,13 @@ pub enum RecordError {
         /// Which word or number is not known.
         what: String,
     },
+    /// The result is whole, and not of the type that the function returns now.
+    OtherResult {
+        /// The record.
+        record: RecordId,
+        /// What does not fit.
+        why: String,
+    },
     /// The record was begun under rules that this version does not know.
     NewerRules {
         /// The record.
@@ -91,6 +98,11 @@ impl fmt::Display for RecordError {
                 f,
                 "entry {entry} of record {record} was made by another version of retry-core: {what}; \
                  nothing was changed, read it with that version"
+            ),
+            Self::OtherResult { record, why } => write!(
+                f,
+                "the result in record {record} is not of the type that the function returns: {why}; \
+                 nothing was changed, let the type read what was kept, or give the operation a new name"
             ),
             Self::NewerRules { record, rules } => write!(
                 f,

@@ -101,7 +101,7 @@ fn a_result_of_another_type_is_an_error_and_stays() {
     assert_eq!(stopped.reason(), StopReason::StoreFailed);
     let error = stopped.stop().store_error();
     assert!(
-        matches!(error, Some(StoreError::Record(RecordError::Unreadable { what, .. })) if what.contains("expected a string")),
+        matches!(error, Some(StoreError::Record(RecordError::OtherResult { why, .. })) if why.contains("expected a string")),
         "{error:?}"
     );
     assert!(service.ran().is_empty());
