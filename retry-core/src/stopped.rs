@@ -267,8 +267,10 @@ impl<E> fmt::Display for Story<'_, E> {
         let mut deferrals = deferrals.iter().peekable();
         writeln!(f, "{id}")?;
         let forgotten = *attempts as usize - failures.len().min(*attempts as usize);
-        if forgotten > 0 {
-            writeln!(f, "  {forgotten} earlier attempts are not remembered")?;
+        match forgotten {
+            0 => {}
+            1 => writeln!(f, "  1 earlier attempt is not remembered")?,
+            _ => writeln!(f, "  {forgotten} earlier attempts are not remembered")?,
         }
         for FailedAttempt { attempt, elapsed, failure, delay, .. } in failures {
             while let Some(deferral) = deferrals.next_if(|deferral| deferral.at < *elapsed) {

@@ -335,7 +335,7 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars().take(Self::LONGEST) {
             match c {
-                c if c.is_control() => write!(f, "{}", c.escape_default())?,
+                c if c.is_control() || turns_text_around(c) => write!(f, "{}", c.escape_default())?,
                 c => f.write_char(c)?,
             }
         }
@@ -344,6 +344,12 @@ impl fmt::Display for Shown<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Unicode's marks of direction, by which a text reads as another one
+/// (UAX #9, and CVE-2021-42574).
+const fn turns_text_around(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
