@@ -4,6 +4,7 @@
 mod book;
 mod builder;
 mod file;
+mod identity;
 mod migrations;
 mod network;
 mod place;

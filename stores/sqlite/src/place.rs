@@ -29,6 +29,12 @@ impl Place {
         StoreError::ReadOnly { store: self.to_string() }
     }
 
+    pub(crate) fn moved(&self) -> StoreError {
+        let why = "the file is not the one that was opened: it was removed, moved or replaced meanwhile; \
+             stop every process that has it open, put the right file there, and start them again";
+        StoreError::Failed { store: self.to_string(), why: why.to_owned() }
+    }
+
     pub(crate) fn busy(&self, waited: Duration) -> StoreError {
         StoreError::Busy { store: self.to_string(), waited }
     }

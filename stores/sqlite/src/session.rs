@@ -8,6 +8,7 @@ use retry_core::store::{Limits, StoreError};
 use rusqlite::{Connection, params};
 
 use crate::book::{Book, Sql};
+use crate::identity::Identity;
 use crate::place::{Place, is_busy};
 use crate::row::Policies;
 use crate::task::Task;
@@ -17,6 +18,7 @@ use crate::wall::Wall;
 pub(crate) struct Session {
     pub(crate) connection: Connection,
     pub(crate) place: Place,
+    pub(crate) identity: Identity,
     pub(crate) wall: Wall,
     pub(crate) limits: Limits,
     pub(crate) busy_wait: Duration,
@@ -41,6 +43,7 @@ impl Session {
     /// nobody holds any more.
     pub(crate) fn write(&mut self, tasks: &mut [Box<dyn Task>]) -> Result<Vec<RecordId>, Undone> {
         let as_whole = |error| Undone::AsWhole(error);
+        self.expect_in_place().map_err(as_whole)?;
         // A transaction that begins by reading may not go on to write when others
         // have; one that begins by this waits for its turn.
         self.patiently(|session| session.run("BEGIN IMMEDIATE")).map_err(as_whole)?;
@@ -53,12 +56,17 @@ impl Session {
             }
         };
         match self.run("COMMIT") {
-            Ok(()) => Ok(freed),
+            // Nothing is answered that went into a file which nobody will find.
+            Ok(()) => self.expect_in_place().map(|()| freed).map_err(as_whole),
             Err(error) => {
                 self.roll_back();
                 Err(as_whole(self.place.failed(&error)))
             }
         }
+    }
+
+    fn expect_in_place(&self) -> Result<(), StoreError> {
+        if Identity::at(&self.place) == self.identity { Ok(()) } else { Err(self.place.moved()) }
     }
 
     /// Does what is asked on one state of the file.
@@ -99,8 +107,12 @@ impl Session {
     /// This process closes the file. One that does not come to it leaves its row.
     pub(crate) fn sign_out(&self) {
         let sql = "DELETE FROM worker WHERE id = ?";
+        let worker = Holder::this_worker().to_string();
+        if self.expect_in_place().is_err() {
+            return;
+        }
         // Without it the row tells of a process that ended in another way.
-        let _ = self.connection.execute(sql, [Holder::this_worker().to_string()]);
+        let _ = self.patiently(|session| session.connection.execute(sql, [&worker]));
     }
 
     fn write_all(&mut self, tasks: &mut [Box<dyn Task>]) -> Sql<Vec<RecordId>> {

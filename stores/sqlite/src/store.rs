@@ -17,6 +17,7 @@ use retry_core::store::{Claimed, Due, Enqueued, Limits, List, Reply, Store, Stor
 use crate::book::{Book, Kept};
 use crate::builder::SqliteStoreBuilder;
 use crate::file::{self, Access};
+use crate::identity::Identity;
 use crate::place::Place;
 use crate::reader::{Reader, ReaderMessage};
 use crate::row::Policies;
@@ -134,6 +135,7 @@ impl SqliteStore {
             let connection = file::connect(&place, access, busy_wait)?;
             Ok::<_, StoreError>(Session {
                 connection,
+                identity: Identity::at(&place),
                 place: place.clone(),
                 wall: wall.clone(),
                 limits,

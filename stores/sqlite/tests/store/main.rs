@@ -7,6 +7,7 @@ mod conformance;
 mod damage;
 mod locks;
 mod migration;
+mod moved;
 mod opening;
 mod order;
 mod records;
