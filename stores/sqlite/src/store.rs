@@ -329,9 +329,11 @@ impl Drop for Shared {
     fn drop(&mut self) {
         self.end(None);
         let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
-            // A waker that one of them calls may drop the last clone.
-            if thread.thread().id() != thread::current().id() {
+        // A waker that one of them calls may drop the last clone: they end by each other,
+        // and then nobody waits for either.
+        let here = thread::current().id();
+        if threads.iter().all(|thread| thread.thread().id() != here) {
+            for thread in threads.drain(..) {
                 let _ = thread.join();
             }
         }

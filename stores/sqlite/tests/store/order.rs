@@ -1,11 +1,14 @@
 //! What is written, in which order, and what a fault of one does to the others.
 
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 use std::{panic, thread};
 
 use retry_core::record::{Arguments, Change, Phase, RecordId, Refused};
-use retry_core::store::{Enqueued, Limits, Store, StoreError, Write};
+use retry_core::store::{Enqueued, Limits, Reply, Store, StoreError, Write};
 use retry_sqlite::SqliteStore;
+use rusqlite::Connection;
 
 use crate::support::{Folder, LEASE, enqueue, keyed, new, started, wait};
 
@@ -22,6 +25,48 @@ fn a_write_whose_reply_is_dropped_is_written() {
     let store = folder.store();
     for operation in operations {
         assert!(wait(store.read(operation.record)).unwrap().is_some());
+    }
+}
+
+/// As an executor does that has no use for a task any more.
+struct DropsWhenWoken(Mutex<Option<(SqliteStore, mpsc::Sender<()>)>>);
+
+impl Wake for DropsWhenWoken {
+    fn wake(self: Arc<Self>) {
+        if let Some((store, is_dropped)) = self.0.lock().unwrap().take() {
+            drop(store);
+            is_dropped.send(()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_last_clone_may_be_dropped_by_a_thread_of_the_store_itself() {
+    for asks_the_reader in [false, true] {
+        let folder = Folder::new();
+        let store = folder.store();
+        let (head, other) = (enqueue(&store, new(keyed("one"))), folder.store());
+        // Keeps the writer busy, so that nothing is answered before it is waited for.
+        let lock = Connection::open(folder.file()).unwrap();
+        lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let mut first: Reply<()> = if asks_the_reader {
+            let read = store.read(head.record);
+            Box::pin(async move { read.await.map(drop) })
+        } else {
+            let write = store.enqueue(new(keyed("two")));
+            Box::pin(async move { write.await.map(drop) })
+        };
+        let second = store.enqueue(new(keyed("three")));
+        let (sender, is_dropped) = mpsc::channel();
+        let waker = DropsWhenWoken(Mutex::new(Some((store, sender))));
+        let waker = Waker::from(Arc::new(waker));
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        lock.execute_batch("ROLLBACK").unwrap();
+
+        is_dropped.recv_timeout(Duration::from_secs(60)).expect("no thread waits for itself");
+        assert!(matches!(wait(second), Ok(Enqueued::New(_))));
+        assert!(wait(other.find(keyed("three"))).unwrap().is_some());
     }
 }
 
