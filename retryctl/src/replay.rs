@@ -2,9 +2,10 @@
 //! function.
 
 use std::io::Write;
+use std::time::SystemTime;
 
 use futures::executor::block_on;
-use retry_core::record::{Record, RecordId};
+use retry_core::record::{Head, Record, RecordError, RecordId, Timestamp};
 use retry_core::store::{List, Store, StoreError};
 use serde::Serialize;
 
@@ -76,14 +77,9 @@ impl Report {
         operation: Option<String>,
     ) -> Result<(), Error> {
         match block_on(store.read(record)) {
-            Ok(Some(record)) => match block_on(store.find(record.head().operation.clone())) {
-                // Its key would begin it once more.
-                Err(error) if record_of(&error) == Some(record.head().record) => {
-                    self.cannot_read(error, operation)?;
-                }
-                // What its key stands for is a later record, and told there.
-                Err(StoreError::Record(_)) | Ok(_) => self.judge(&record),
-                Err(error) => return Err(error.into()),
+            Ok(Some(record)) => match by_key(store, record.head()) {
+                Ok(()) => self.judge(&record),
+                Err(error) => self.cannot_read(error, operation)?,
             },
             // Removed since it was listed.
             Ok(None) => {}
@@ -162,6 +158,24 @@ impl Report {
         }
         writeln!(out)?;
         Ok(())
+    }
+}
+
+/// Whether its key finds it: if not, the same call would begin it once more, or be
+/// given what another one came to.
+fn by_key(store: &dyn Store, head: &Head) -> Result<(), StoreError> {
+    let now = Timestamp::from(SystemTime::now());
+    if head.operation.key().is_none() || head.has_expired(now) {
+        return Ok(());
+    }
+    let found = block_on(store.find(head.operation.clone()))?;
+    // Where there is none, it has expired by the store's clock.
+    match found.map(|found| found.head().record).filter(|found| *found != head.record) {
+        None => Ok(()),
+        Some(found) => {
+            let what = format!("its key stands for record {found}");
+            Err(RecordError::Damaged { record: head.record, entry: 0, what }.into())
+        }
     }
 }
 

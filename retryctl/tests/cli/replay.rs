@@ -77,9 +77,9 @@ fn a_damaged_entry_is_named_and_the_others_are_replayed() {
     store.ctl("explain 01J00000000000000000000001").prints(0);
 }
 
-/// The operation would be begun once more.
+/// The same call would begin it once more, or be given what another one came to.
 #[test]
-fn a_key_that_is_missing_is_named_with_its_record() {
+fn a_record_that_its_key_does_not_find_is_named() {
     let store = Store::with_one_of_each("replay_key");
     store.damage("DELETE FROM idempotency WHERE operation = '01J00000000000000000000004'");
     expect![[r#"
@@ -92,6 +92,16 @@ fn a_key_that_is_missing_is_named_with_its_record() {
         1 record, 0 entries, 0 decisions, 1 cannot be read
     "#]]
     .assert_eq(&store.ctl("replay 01J00000000000000000000004").prints(1));
+    let store = Store::with_one_of_each("replay_other_key");
+    store.damage(
+        "UPDATE idempotency SET operation = '01J00000000000000000000003' \
+         WHERE operation = '01J00000000000000000000004'",
+    );
+    expect![[r#"
+        payments.charge/fe3ff16f-a3be-8630-bdd5-8a76476eda48: record 01J00000000000000000000003 is damaged: its key stands for another operation; nothing was changed, restore it from a backup
+        5 records, 20 entries, 10 decisions, 1 cannot be read
+    "#]]
+    .assert_eq(&store.ctl("replay --all").prints(1));
 }
 
 /// Wherever they are: at the beginning, at the end, next to each other.
