@@ -7,6 +7,7 @@
 //! [`MemoryStore`] is for tests: it forgets with the process. `retry-sqlite` keeps
 //! a file that several processes of one machine share.
 
+mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use crate::operation_id::OperationId;
 use crate::record::{Arguments, Change, Head, Holder, New, Phase, Record, RecordId, Refused};
 
+pub use clock::StoreClock;
 pub use error::StoreError;
 pub use memory::MemoryStore;
 

@@ -185,6 +185,7 @@ cases! {
         abandoned_in_a_wait;
     clocks:
         back_during_a_lease,
+        back_for_long,
         back_during_a_park,
         forward_during_a_lease,
         forward_during_a_park;

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::{Claimed, Due, Enqueued, List, Reply, Store, StoreError, Write};
+use super::{Claimed, Due, Enqueued, List, Reply, Store, StoreClock, StoreError, Write};
 use crate::clock::{Clock, ClockHandle, Waiting};
 use crate::operation_id::OperationId;
 use crate::record::{
@@ -40,8 +40,7 @@ struct State {
     records: BTreeMap<RecordId, Kept>,
     /// The latest record of each id with a key.
     keys: HashMap<OperationId, RecordId>,
-    /// Time never runs back.
-    floor: Timestamp,
+    time: StoreClock,
     /// Who waits for a record to be free.
     waiting: Vec<(RecordId, Waker)>,
 }
@@ -248,8 +247,8 @@ impl MemoryStore {
 
 impl State {
     fn now(&mut self, clock: &ClockHandle) -> Timestamp {
-        self.floor = self.floor.max(Timestamp::from(clock.utc()));
-        self.floor
+        // Nobody else writes: it knows the latest time by itself.
+        self.time.now(Timestamp::default(), clock.utc(), clock.now())
     }
 
     /// The record that an id with a key stands for, if it has not expired.

@@ -100,7 +100,7 @@ impl Reader {
         let connection = &self.session.connection;
         let version = connection.query_row("PRAGMA data_version", [], |row| row.get(0));
         let is_same = version.as_ref().is_ok_and(|version| *version == self.version);
-        if is_same && self.session.wall.now() < self.earliest {
+        if is_same && self.session.now(Timestamp::default()) < self.earliest {
             return;
         }
         self.version = version.unwrap_or(-1);

@@ -1,10 +1,11 @@
 //! One connection, and the transactions on it.
 
+use std::cell::Cell;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use retry_core::record::{Holder, RecordId, Timestamp};
-use retry_core::store::{Limits, StoreError};
+use retry_core::store::{Limits, StoreClock, StoreError};
 use rusqlite::{Connection, params};
 
 use crate::book::{Book, Sql};
@@ -20,6 +21,7 @@ pub(crate) struct Session {
     pub(crate) place: Place,
     pub(crate) identity: Identity,
     pub(crate) wall: Wall,
+    pub(crate) time: Cell<StoreClock>,
     pub(crate) limits: Limits,
     pub(crate) busy_wait: Duration,
     pub(crate) policies: Policies,
@@ -136,11 +138,21 @@ impl Session {
         let floor = self.floor()?;
         Ok(Book {
             connection: &self.connection,
-            now: self.wall.now().max(Timestamp::from_nanos(floor)),
+            now: self.now(Timestamp::from_nanos(floor)),
             policies: &self.policies,
             limits: self.limits,
             freed: Vec::new(),
         })
+    }
+
+    /// The store's time, from the latest that anything was written at, as far as it is
+    /// known.
+    pub(crate) fn now(&self, floor: Timestamp) -> Timestamp {
+        let (calendar, instant) = self.wall.now();
+        let mut time = self.time.get();
+        let now = time.now(floor, calendar, instant);
+        self.time.set(time);
+        now
     }
 
     /// The latest time that anything was written at. A damaged one would end every

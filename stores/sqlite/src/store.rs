@@ -1,5 +1,6 @@
 //! The store, and the threads behind it.
 
+use std::cell::Cell;
 use std::fmt;
 use std::future::{Future as _, poll_fn, ready};
 use std::io;
@@ -138,6 +139,7 @@ impl SqliteStore {
                 identity: Identity::at(&place),
                 place: place.clone(),
                 wall: wall.clone(),
+                time: Cell::default(),
                 limits,
                 busy_wait,
                 policies: Policies::default(),

@@ -2,10 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use retry_core::Clock;
-use retry_core::record::Timestamp;
 
 /// The machine's clock, unless another was given.
 #[derive(Clone, Default)]
@@ -20,10 +19,12 @@ impl Wall {
         self.0.as_ref()
     }
 
-    /// May run back: a store's time is at least its floor.
-    pub(crate) fn now(&self) -> Timestamp {
-        let utc = self.0.as_ref().map_or_else(SystemTime::now, |clock| clock.utc());
-        Timestamp::from(utc)
+    /// The calendar, which may run back, and a time that does not.
+    pub(crate) fn now(&self) -> (SystemTime, Instant) {
+        match &self.0 {
+            Some(clock) => (clock.utc(), clock.now()),
+            None => (SystemTime::now(), Instant::now()),
+        }
     }
 }
 

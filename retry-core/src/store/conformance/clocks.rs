@@ -31,8 +31,21 @@ pub(super) fn back_during_a_lease(subject: &Subject) {
     subject.succeed(&head, "1");
 }
 
+pub(super) fn back_for_long(subject: &Subject) {
+    let policy = policy(3).deadline(HOUR * 48);
+    let head = subject.begin(New { policy, ..subject.running("order-1") });
+    subject.step_back(HOUR * 24);
+    assert_eq!(subject.reclaim(10), [], "a step back loses no holder");
+    // Long before the calendar is where it was.
+    subject.advance(LEASE * 3);
+    let taken = subject.wrote(head.record, take_over(&head));
+    assert_eq!((taken.phase, taken.crashes), (Phase::Parked, 1), "a lease ends all the same");
+    assert!(taken.created_at < taken.updated_at, "and its time is charged");
+}
+
 pub(super) fn back_during_a_park(subject: &Subject) {
-    subject.begin(subject.queued("order-1"));
+    let policy = policy(3).deadline(HOUR * 48);
+    subject.begin(New { policy, ..subject.queued("order-1") });
     let head = subject.claim_one();
     let parked = subject.fail(&head, false, Failure::transient());
     subject.step_back(HOUR);

@@ -41,7 +41,7 @@ fn each_query_of_the_page_runs() {
         found
     };
     let queries = queries();
-    assert_eq!(queries.len(), 9);
+    assert_eq!(queries.len(), 10);
     for query in &queries {
         rows(query);
     }
