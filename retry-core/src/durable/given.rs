@@ -27,15 +27,21 @@ impl Given {
         let Self(Ok(Value::Object(mut arguments))) = self else {
             return self;
         };
-        Self(value.value().map(|value| {
-            arguments.insert(name.to_owned(), value);
-            Value::Object(arguments)
-        }))
+        Self(match value.value() {
+            Ok(value) => {
+                arguments.insert(name.to_owned(), value);
+                Ok(Value::Object(arguments))
+            }
+            Err(error) => {
+                Err(unwritable(format!("`{name}`: {error}; a `fingerprint` can stand in for them")))
+            }
+        })
     }
 
     /// One value in place of all of them.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
-        Self(value.value())
+        let value = value.value();
+        Self(value.map_err(|error| unwritable(format!("their `fingerprint`: {error}"))))
     }
 
     pub(super) fn arguments(&self) -> Result<Arguments, RecordError> {
@@ -44,6 +50,10 @@ impl Given {
             Err(error) => Err(error.clone()),
         }
     }
+}
+
+fn unwritable(why: String) -> RecordError {
+    RecordError::Unwritable { what: "the arguments", why }
 }
 
 impl Default for Given {
@@ -67,16 +77,13 @@ impl fmt::Debug for Given {
 )]
 pub trait Argument {
     /// As JSON.
-    fn value(&self) -> Result<Value, RecordError>;
+    fn value(&self) -> serde_json::Result<Value>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + ?Sized> Argument for T {
-    fn value(&self) -> Result<Value, RecordError> {
-        serde_json::to_value(self).map_err(|error| RecordError::Unwritable {
-            what: "the arguments",
-            why: error.to_string(),
-        })
+    fn value(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(self)
     }
 }
 

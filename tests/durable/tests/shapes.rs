@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "in helpers of tests")]
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -148,6 +149,17 @@ impl Post {
         let _ = (key, r#type, to);
         parcels.clone().map(|id| self.hand_in(id)).collect()
     }
+
+    /// JSON has no keys that are not text.
+    #[retryable(name = "post.weighed", durable, key = id, max_attempts = 3, deadline = "1h", with = self.retries)]
+    async fn weighed(
+        &self,
+        id: u64,
+        grams: &BTreeMap<(u8, u8), u64>,
+    ) -> Result<Receipt, Stopped<PostError>> {
+        let _ = (key, grams);
+        self.hand_in(id)
+    }
 }
 
 #[retryable(name = "post.free", durable, key = "only", fingerprint = parcel, max_attempts = 3, deadline = "1h", with = post.retries)]
@@ -266,4 +278,18 @@ fn arguments_may_be_of_any_type() {
     assert_eq!(run(1..4, None).unwrap_err().reason(), StopReason::KeyReused);
     assert_eq!(run(1..3, Some("fragile")).unwrap_err().reason(), StopReason::KeyReused);
     assert_eq!(post.bodies(), 3);
+}
+
+#[test]
+fn an_argument_that_cannot_be_kept_is_named_before_anything_runs() {
+    let clock = VirtualClock::new();
+    let post = Post::new(&clock);
+    let grams = BTreeMap::from([((1, 2), 300)]);
+    let stopped = block_on(clock.clone().scope(send(post.weighed(7, &grams)))).unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::InvalidPolicy);
+    assert_eq!(
+        stopped.stop().to_string(),
+        "the arguments cannot be kept as JSON: `grams`: key must be a string; a `fingerprint` can stand in for them"
+    );
+    assert_eq!(post.bodies(), 0);
 }
