@@ -9,6 +9,8 @@ use crate::record::Timestamp;
 /// While the calendar is behind a time that the store has seen, because a clock was
 /// stepped back or another process's was ahead, time goes on from there at half its
 /// speed. So leases end all the same, and the calendar catches up: a second in two.
+/// That is counted from the first call of [`now`](Self::now): keep one for as long as
+/// the store is open.
 ///
 /// ```
 /// use std::time::{Duration, Instant, SystemTime};
