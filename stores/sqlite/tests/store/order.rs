@@ -46,9 +46,11 @@ fn the_last_clone_may_be_dropped_by_a_thread_of_the_store_itself() {
         let folder = Folder::new();
         let store = folder.store();
         let (head, other) = (enqueue(&store, new(keyed("one"))), folder.store());
-        // Keeps the writer busy, so that nothing is answered before it is waited for.
+        // Keeps the writer busy, so that nothing behind this write is answered before it is
+        // waited for.
         let lock = Connection::open(folder.file()).unwrap();
         lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let second = store.enqueue(new(keyed("three")));
         let mut first: Reply<()> = if asks_the_reader {
             let read = store.read(head.record);
             Box::pin(async move { read.await.map(drop) })
@@ -56,7 +58,6 @@ fn the_last_clone_may_be_dropped_by_a_thread_of_the_store_itself() {
             let write = store.enqueue(new(keyed("two")));
             Box::pin(async move { write.await.map(drop) })
         };
-        let second = store.enqueue(new(keyed("three")));
         let (sender, is_dropped) = mpsc::channel();
         let waker = DropsWhenWoken(Mutex::new(Some((store, sender))));
         let waker = Waker::from(Arc::new(waker));
