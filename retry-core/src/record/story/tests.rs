@@ -322,3 +322,15 @@ fn what_is_long_is_cut() {
     assert!(shown.ends_with("ä … and 2 more bytes"), "{shown}");
     assert_eq!(Shown("a\tb\u{9b}").to_string(), r"a\tb\u{9b}");
 }
+
+#[test]
+fn a_text_of_somebody_else_steers_no_terminal_and_turns_no_text_around() {
+    for (text, shown) in [
+        ("a\u{1b}[2Jb\r\n", "a\\u{1b}[2Jb\\r\\n"),
+        ("pay\u{202e}eb\u{2066}t", "pay\\u{202e}eb\\u{2066}t"),
+        ("\u{200e}\u{200f}\u{61c}", "\\u{200e}\\u{200f}\\u{61c}"),
+        ("Gr\u{fc}\u{df}e \u{5e9}\u{5dc}", "Gr\u{fc}\u{df}e \u{5e9}\u{5dc}"),
+    ] {
+        assert_eq!(Shown(text).to_string(), shown);
+    }
+}
