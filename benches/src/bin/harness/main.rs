@@ -4,7 +4,7 @@
 //! its first table also to the README.
 //! A bound that does not hold is an error.
 //! With `--check`: only what has a bound in instructions, allocations, bytes or
-//! pages, which are the same on every run.
+//! pages, which nothing else on the machine changes.
 
 mod allocations;
 mod bounds;

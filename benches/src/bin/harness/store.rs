@@ -120,7 +120,7 @@ impl Measured {
         Ok(Self { pages: bench.pages()?, times })
     }
 
-    /// Only what is counted, and the same on every run.
+    /// Only what is counted, whatever else the machine does.
     pub(crate) fn counted() -> Result<Self> {
         Ok(Self { pages: Bench::new()?.pages()?, times: Vec::new() })
     }
