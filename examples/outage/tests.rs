@@ -132,8 +132,8 @@ fn the_front_page_has_these_figures() {
 
 #[test]
 fn the_pictures_are_written_and_well_formed() {
-    let dir = std::env::temp_dir().join(format!("retry-outage-{}", std::process::id()));
-    let pictures = draw(&run(1000).unwrap(), &dir.join("made")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let pictures = draw(&run(1000).unwrap(), &dir.path().join("made")).unwrap();
     assert_eq!(pictures.len(), 2);
     for picture in &pictures {
         let text = fs::read_to_string(picture).unwrap();
@@ -141,7 +141,6 @@ fn the_pictures_are_written_and_well_formed() {
         assert_is_balanced(&text);
         assert!(text.matches("<text ").count() > 10, "{}", picture.display());
     }
-    fs::remove_dir_all(dir).unwrap();
 }
 
 /// Each tag that is opened is closed, in turn.
